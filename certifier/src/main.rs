@@ -1,0 +1,2 @@
+//! The certifier process.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Runs, ledger, metrics, tables.
+#![warn(missing_docs)]
