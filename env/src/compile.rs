@@ -85,14 +85,14 @@ fn value_fault(pointer: String, fault: ValueFault) -> InputError {
 fn check_types(spec: &TaskSpec, type_of: &HashMap<String, usize>) -> Result<(), InputError> {
     for (t, entity_type) in spec.entity_types.iter().enumerate() {
         for (f, field) in entity_type.fields.iter().enumerate() {
-            if let FieldKind::Ref { entity_type: target } = field.kind.element() {
-                if !type_of.contains_key(target) {
-                    return Err(InputError::at(
-                        format!("/entity_types/{t}/fields/{f}/type/entity_type"),
-                        format!("{target:?}"),
-                        "the name of an entity type",
-                    ));
-                }
+            if let FieldKind::Ref { entity_type: target } = field.kind.element()
+                && !type_of.contains_key(target)
+            {
+                return Err(InputError::at(
+                    format!("/entity_types/{t}/fields/{f}/type/entity_type"),
+                    format!("{target:?}"),
+                    "the name of an entity type",
+                ));
             }
         }
     }
@@ -125,14 +125,14 @@ fn collect_slots(spec: &TaskSpec, type_of: &HashMap<String, usize>) -> Result<Sl
     let mut slots = Vec::new();
     let mut slot_of: HashMap<Arc<str>, Vec<(usize, Slot)>> = HashMap::new();
     for ((entity_type, id), pointer) in &ids {
-        if spec.semantics == Semantics::Native {
-            if let Some(other) = skeletons.insert((entity_type.clone(), skeleton(id)), id) {
-                return Err(InputError::at(
-                    pointer.clone(),
-                    format!("the id {id:?}, which looks like {other:?}"),
-                    "ids that differ",
-                ));
-            }
+        if spec.semantics == Semantics::Native
+            && let Some(other) = skeletons.insert((entity_type.clone(), skeleton(id)), id)
+        {
+            return Err(InputError::at(
+                pointer.clone(),
+                format!("the id {id:?}, which looks like {other:?}"),
+                "ids that differ",
+            ));
         }
         let slot = Slot(
             u16::try_from(slots.len())
@@ -483,14 +483,14 @@ fn resolve_script(task: &mut Task) -> Result<(), InputError> {
                 "an operation that others can see",
             ));
         }
-        if let Step::Say { offers: Some(version), .. } = &entry.action {
-            if task.goal(*version).is_none() {
-                return Err(InputError::at(
-                    format!("{pointer}/action/offers"),
-                    version.to_string(),
-                    "a declared goal version",
-                ));
-            }
+        if let Step::Say { offers: Some(version), .. } = &entry.action
+            && task.goal(*version).is_none()
+        {
+            return Err(InputError::at(
+                format!("{pointer}/action/offers"),
+                version.to_string(),
+                "a declared goal version",
+            ));
         }
         match task.resolve(&entry.action, entry.actor) {
             Ok(action) => task.script.push(ScriptEntry { actor: entry.actor, fires, action }),

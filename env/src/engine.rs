@@ -160,10 +160,10 @@ fn create(task: &Task, world: &World, slot: Slot, fields: &[Value]) -> Result<Ch
 
 fn update(task: &Task, world: &World, slot: Slot, writes: &[(FieldIndex, Value)]) -> Result<Change, Refusal> {
     let before = live(task, world, slot)?;
-    if let Some(most) = task.spec.rules.max_update_fields {
-        if writes.len() > most as usize {
-            return refuse(RefusalCode::TooManyFields, format!("one update may change at most {most} field(s)"));
-        }
+    if let Some(most) = task.spec.rules.max_update_fields
+        && writes.len() > most as usize
+    {
+        return refuse(RefusalCode::TooManyFields, format!("one update may change at most {most} field(s)"));
     }
     let entity_type = task.slots[slot.at()].entity_type;
     let mut diff = Diff::default();
@@ -243,10 +243,10 @@ impl Precondition {
         if self.entity_type.is_some() && self.entity_type != entity_type {
             return false;
         }
-        if let Some(slots) = &self.slots {
-            if !action.slot().is_some_and(|slot| slots.contains(&slot)) {
-                return false;
-            }
+        if let Some(slots) = &self.slots
+            && !action.slot().is_some_and(|slot| slots.contains(&slot))
+        {
+            return false;
         }
         match &self.writes {
             None => true,
