@@ -1,1 +1,6 @@
-//! Placeholder.
+//! Adversaries (P §3.5, A.5): candidates, and the exact search for the best of them.
+//!
+//! Architecture invariant: this crate does not know the certifier's vectors or verdict reasons; it has no dependency
+//! edge to it and reads public data only.
+
+pub mod search;

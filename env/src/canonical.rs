@@ -194,7 +194,7 @@ pub fn canonical_bytes_without(json: &Json<'_>, left_out: &[&str]) -> Vec<u8> {
 }
 
 /// Appends `"key":`, preceded by a comma where needed; keys must come sorted.
-pub(crate) fn push_key(out: &mut Vec<u8>, key: &str) {
+pub fn push_key(out: &mut Vec<u8>, key: &str) {
     if !matches!(out.last(), Some(b'{')) {
         out.push(b',');
     }
@@ -203,13 +203,13 @@ pub(crate) fn push_key(out: &mut Vec<u8>, key: &str) {
 }
 
 /// Appends `"key":"text"`.
-pub(crate) fn push_text_entry(out: &mut Vec<u8>, key: &str, text: &str) {
+pub fn push_text_entry(out: &mut Vec<u8>, key: &str, text: &str) {
     push_key(out, key);
     push_string(out, text);
 }
 
 /// Appends `"key":number`.
-pub(crate) fn push_number_entry(out: &mut Vec<u8>, key: &str, number: u64) {
+pub fn push_number_entry(out: &mut Vec<u8>, key: &str, number: u64) {
     push_key(out, key);
     push_u64(out, number);
 }

@@ -10,8 +10,8 @@ use crate::predicate::Predicate;
 use crate::spec::{FieldSpec, Semantics, TaskSpec, Trigger, Visibility, WhenSpec};
 use crate::steps::Step;
 use crate::task::{
-    FieldIndex, Goal, Precondition, ResolveFault, ScriptEntry, Slot, SlotInfo, Task, Test, Transitions, ValueTest,
-    WriteMatch, WrittenValue, check_entity_count, lifecycle, resolve_field_test, resolve_trigger,
+    Action, FieldIndex, Goal, Precondition, ResolveFault, ScriptEntry, Slot, SlotInfo, Task, Test, Transitions,
+    ValueTest, WriteMatch, WrittenValue, check_entity_count, lifecycle, resolve_field_test, resolve_trigger,
 };
 use crate::value::{FieldKind, Literal, Value, ValueFault};
 use crate::world::Entity;
@@ -494,6 +494,10 @@ fn resolve_script(task: &mut Task) -> Result<(), InputError> {
         }
         match task.resolve(&entry.action, entry.actor) {
             Ok(action) => task.script.push(ScriptEntry { actor: entry.actor, fires, action }),
+            // An imported entry that names what cannot exist is refused when it fires; version 0 is never declared.
+            Err(_) if task.is_release() => {
+                task.script.push(ScriptEntry { actor: entry.actor, fires, action: Action::ReviseGoal(0) });
+            }
             Err(fault) => return Err(step_fault(&format!("{pointer}/action"), &fault)),
         }
     }

@@ -16,6 +16,7 @@ pub mod names;
 pub mod payload;
 pub mod predicate;
 pub mod refusal;
+pub mod release;
 pub mod replay;
 mod resolve;
 pub mod spec;

@@ -1,6 +1,6 @@
 //! A task as its file names it: plain data, before names are resolved.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::canonical::{Hash, canonical_bytes, canonical_bytes_without};
 use crate::input::{Cursor, InputError};
@@ -295,6 +295,8 @@ pub struct TaskSpec {
     pub file_hash: Hash,
     /// Which engine rules hold.
     pub semantics: Semantics,
+    /// Entities (type, id) that no action may name; imported tasks only.
+    pub unnameable: BTreeSet<(String, String)>,
 }
 
 impl TaskSpec {
@@ -353,6 +355,7 @@ impl TaskSpec {
             environment_revision: root.key("environment_revision")?.text()?.to_owned(),
             file_hash: Hash::of("task", &canonical_bytes(&json)),
             semantics: Semantics::Native,
+            unnameable: BTreeSet::new(),
         };
         let revision = Hash::of("environment", &canonical_bytes_without(&json, &OUTSIDE_REVISION)).hex();
         if spec.environment_revision != revision {

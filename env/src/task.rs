@@ -321,7 +321,6 @@ impl Task {
         crate::compile::compile(spec)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the one constructor, called by the one compiler")]
     pub(crate) fn assemble(
         spec: TaskSpec,
         slots: Vec<SlotInfo>,
@@ -474,6 +473,12 @@ impl Task {
     #[must_use]
     pub fn recreates(&self, slot: Slot) -> bool {
         self.type_of_slot(slot).recreate == Recreate::NewIncarnation
+    }
+
+    /// Whether no action may name an entity (imported tasks only).
+    #[must_use]
+    pub fn is_unnameable(&self, entity_type: &str, id: &str) -> bool {
+        !self.spec.unnameable.is_empty() && self.spec.unnameable.contains(&(entity_type.to_owned(), id.to_owned()))
     }
 
     /// Whether the release's rules hold.
