@@ -1,10 +1,24 @@
 //! Exact search (SPEC §7, §15.7): the best score that any trajectory, of any length, can reach while it ends with the
 //! honest trajectory's vectors.
 
+mod alphabet;
+mod cone;
+mod explore;
+mod layout;
+mod model;
+mod universe;
+mod visited;
+
+use parthack_env::frames::{Frame, frames};
+use parthack_env::limits::MAX_STEPS;
+use parthack_env::log::Event;
+use parthack_env::replay::Replay;
 use parthack_env::steps::Step;
 use parthack_env::task::Task;
 use parthack_evaluators::rules::Rule;
 use parthack_evaluators::score::ExactScore;
+
+use model::{Model, Prepared};
 
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,13 +27,15 @@ pub struct SearchOptions {
     pub max_steps: Option<u32>,
     /// Worker threads, at least 1. The result does not depend on it.
     pub threads: usize,
+    /// Explore every reachable state and take their digest, also where the bound is plain without it.
+    pub prove: bool,
     /// States after which the search gives up, so that memory is bounded.
     pub max_states: usize,
 }
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        SearchOptions { max_steps: None, threads: 1, max_states: 50_000_000 }
+        SearchOptions { max_steps: None, threads: 1, prove: false, max_states: 50_000_000 }
     }
 }
 
@@ -32,6 +48,9 @@ pub enum Bound {
     Greatest,
     /// Every state within `max_steps` was explored.
     StepLimit,
+    /// The target is a function of the certified vectors, so that every eligible trajectory has the honest score (P,
+    /// Proposition 1).
+    MatchedVectors,
 }
 
 impl Bound {
@@ -42,6 +61,7 @@ impl Bound {
             Bound::ClosedSet => "closed_set",
             Bound::Greatest => "greatest_score",
             Bound::StepLimit => "step_limit",
+            Bound::MatchedVectors => "matched_vectors",
         }
     }
 }
@@ -88,8 +108,14 @@ pub enum SearchError {
     #[error("more than {0} states; raise --max-states or give the fields of the task a smaller universe")]
     TooManyStates(usize),
     /// A packed state would be wider than the search supports.
-    #[error("a packed state would need {0} bits; the search supports 256")]
+    #[error("a packed state would need {0} bits; the search supports 255")]
     TooWide(u32),
+    /// A cell has more values than the search supports.
+    #[error("a field has {0} values that tests tell apart; the search supports 64; declare a smaller universe")]
+    TooManyValues(usize),
+    /// More different steps than the search supports.
+    #[error("more than {0} different steps; limit max_update_fields or declare smaller universes")]
+    TooManySteps(usize),
     /// The honest trajectory is refused or stale, so that no candidate can match it.
     #[error("the honest trajectory of {0} is not eligible itself: {1}")]
     Honest(String, String),
@@ -100,9 +126,137 @@ pub enum SearchError {
 
 /// Searches for the best eligible trajectory for a target.
 ///
+/// ```no_run
+/// # fn demo(task: &parthack_env::task::Task) -> Result<(), parthack_attacker::search::SearchError> {
+/// use parthack_attacker::search::{SearchOptions, search};
+/// use parthack_evaluators::rules::Rule;
+/// let found = search(task, Rule::HistoricalMilestone, &SearchOptions::default())?;
+/// println!("{} -> {:?}, bound: {}", found.honest, found.best, found.bound.word());
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`SearchError`].
 pub fn search(task: &Task, target: Rule, options: &SearchOptions) -> Result<SearchOutcome, SearchError> {
-    let _ = (task, target, options);
-    Err(SearchError::TooWide(0))
+    let honest = Honest::of(task)?;
+    let prepared = Prepared::new(task, target)?;
+    match prepared.layout.words() {
+        1 => run(&Model::<1>::new(prepared)?, &honest, target, options),
+        2 => run(&Model::<2>::new(prepared)?, &honest, target, options),
+        _ => run(&Model::<4>::new(prepared)?, &honest, target, options),
+    }
+}
+
+/// The best score per length: entry L is the greatest score of an eligible trajectory of at most L agent steps, none
+/// where no trajectory is eligible yet.
+///
+/// # Errors
+/// As [`search`].
+pub fn curve(task: &Task, target: Rule, longest: u32) -> Result<Vec<Option<ExactScore>>, SearchError> {
+    let honest = Honest::of(task)?;
+    let prepared = Prepared::new(task, target)?;
+    match prepared.layout.words() {
+        1 => explore::curve(&Model::<1>::new(prepared)?, &honest, longest),
+        2 => explore::curve(&Model::<2>::new(prepared)?, &honest, longest),
+        _ => explore::curve(&Model::<4>::new(prepared)?, &honest, longest),
+    }
+}
+
+/// What a candidate has to match, computed from public data.
+#[derive(Debug, Clone)]
+pub(crate) struct Honest {
+    satisfied: u32,
+    credited: u32,
+    goal_version: u32,
+    frames: Vec<Frame>,
+    log: Vec<Event>,
+}
+
+impl Honest {
+    fn of(task: &Task) -> Result<Honest, SearchError> {
+        let replay = Replay::run(task, &task.spec.honest);
+        let fail = |why: String| Err(SearchError::Honest(task.spec.id.clone(), why));
+        if let Some((entry, refusal)) = replay.first_refusal() {
+            return fail(format!("step at tick {} is refused: {}", entry.tick, refusal.message));
+        }
+        let goal_version = replay.world().goal_version();
+        if goal_version != task.spec.active_goal_version {
+            return fail(format!("it ends at goal version {goal_version}"));
+        }
+        let frames = frames(&replay);
+        let last = frames.last().copied().unwrap_or_default();
+        Ok(Honest { satisfied: last.satisfied, credited: last.credited, goal_version, frames, log: replay.events })
+    }
+}
+
+fn run<const W: usize>(
+    model: &Model<'_, W>,
+    honest: &Honest,
+    target: Rule,
+    options: &SearchOptions,
+) -> Result<SearchOutcome, SearchError> {
+    let task = model.task;
+    let m = u32::try_from(task.m()).unwrap_or(0);
+    let honest_score = target.score(m, &honest.frames);
+    let ceiling = if options.prove {
+        None
+    } else if target.is_matched_vector_control() {
+        Some((target.numerator(m, 0, honest.frames.last().copied().unwrap_or_default()), Bound::MatchedVectors))
+    } else {
+        Some((m, Bound::Greatest))
+    };
+    let found = explore::explore(model, honest, ceiling, options)?;
+    let best = found.best.map(|(numerator, _)| ExactScore::new(numerator, m));
+    let mut witness = None;
+    let mut witness_length = None;
+    if let Some((_, state)) = found.best {
+        let steps = found.path(model, state);
+        witness_length = u32::try_from(steps.len()).ok();
+        confirm(task, target, honest, best, &steps)?;
+        witness = (steps.len() <= MAX_STEPS).then_some(steps);
+    }
+    let statistics = Statistics {
+        states: found.states() as u64,
+        transitions: found.transitions,
+        depth: found.depth,
+        state_bits: model.layout.total_bits,
+        dropped_entities: model.dropped_entities,
+    };
+    let digest = (options.prove && found.bound == Bound::ClosedSet).then(|| found.digest());
+    Ok(SearchOutcome { honest: honest_score, best, witness, witness_length, bound: found.bound, digest, statistics })
+}
+
+/// Replays a witness in the reference engine: it must be legal, match the honest vectors, have the score that the
+/// packed model gave it, and a log of its own.
+fn confirm(
+    task: &Task,
+    target: Rule,
+    honest: &Honest,
+    best: Option<ExactScore>,
+    steps: &[Step],
+) -> Result<(), SearchError> {
+    let replay = Replay::run(task, steps);
+    let frames = frames(&replay);
+    let last = frames.last().copied().unwrap_or_default();
+    let m = u32::try_from(task.m()).unwrap_or(0);
+    let differs = |what: &str| {
+        let mut text = Vec::new();
+        parthack_env::steps::push_steps(&mut text, steps);
+        let text = String::from_utf8_lossy(&text).into_owned();
+        Err(SearchError::ModelMismatch(task.spec.id.clone(), format!("{what}: {text}")))
+    };
+    if let Some((_, refusal)) = replay.first_refusal() {
+        return differs(&format!("legality ({})", refusal.message));
+    }
+    if (last.satisfied, last.credited, last.goal_version) != (honest.satisfied, honest.credited, honest.goal_version) {
+        return differs("vectors");
+    }
+    if Some(target.score(m, &frames)) != best {
+        return differs("score");
+    }
+    if replay.events == honest.log {
+        return differs("a log of its own");
+    }
+    Ok(())
 }

@@ -1,0 +1,721 @@
+//! The packed model: each action as a guard and a change of words, each predicate as a test of words.
+
+use parthack_env::names::{Actor, Operation};
+use parthack_env::predicate::Comparison;
+use parthack_env::replay::{Origin, Replay, StepResult};
+use parthack_env::task::{Action, Fires, Slot, Task, Test};
+use parthack_env::value::Value;
+use parthack_env::world::Lifecycle;
+
+use super::SearchError;
+use super::alphabet::{Letter, alphabet};
+use super::cone::{Cone, cone};
+use super::layout::{Bits, Layout};
+use parthack_env::frames::Frame;
+use parthack_evaluators::rules::Rule;
+
+/// A test of packed words.
+#[derive(Debug, Clone)]
+pub(super) enum Packed {
+    Constant(bool),
+    /// The cell's value is in the set.
+    Member(Bits, u64),
+    Count(Vec<Packed>, Comparison, u32),
+    All(Vec<Packed>),
+    Any(Vec<Packed>),
+    Not(Box<Packed>),
+}
+
+impl Packed {
+    #[inline]
+    pub(super) fn holds(&self, state: &[u64]) -> bool {
+        match self {
+            Packed::Constant(value) => *value,
+            Packed::Member(bits, set) => set >> bits.get(state) & 1 == 1,
+            Packed::Count(tests, compare, bound) => {
+                let count = tests.iter().filter(|test| test.holds(state)).count();
+                compare.holds(u32::try_from(count).unwrap_or(u32::MAX), *bound)
+            }
+            Packed::All(of) => of.iter().all(|test| test.holds(state)),
+            Packed::Any(of) => of.iter().any(|test| test.holds(state)),
+            Packed::Not(of) => !of.holds(state),
+        }
+    }
+
+    /// A conjunction, flattened, constants folded.
+    fn all(tests: Vec<Packed>) -> Packed {
+        let mut flat = Vec::new();
+        for test in tests {
+            match test {
+                Packed::Constant(true) => {}
+                Packed::Constant(false) => return Packed::Constant(false),
+                Packed::All(of) => flat.extend(of),
+                other => flat.push(other),
+            }
+        }
+        match flat.len() {
+            0 => Packed::Constant(true),
+            1 => flat.swap_remove(0),
+            _ => Packed::All(flat),
+        }
+    }
+}
+
+/// When an action moves a predicate's projection.
+#[derive(Debug, Clone)]
+enum Moves {
+    Always,
+    /// When one of these bits changes.
+    IfChanged(Vec<(usize, u64)>),
+    /// When one of these entities begins or ceases to pass a count's filter.
+    IfCounted(Vec<Packed>),
+}
+
+/// One action of one actor.
+#[derive(Debug, Clone)]
+pub(super) struct Transition<const W: usize> {
+    /// Masked equality per word: quickest to refuse.
+    equal: [(u64, u64); W],
+    /// What else must hold.
+    guard: Vec<Packed>,
+    /// Word, bits cleared, bits set.
+    change: Vec<(usize, u64, u64)>,
+    /// An incarnation to raise, and where it saturates.
+    raise: Option<(Bits, u64)>,
+    moves: Vec<(u32, Moves)>,
+    credits_agent: bool,
+    is_event: bool,
+    /// It speaks to this actor.
+    says_to: Option<Actor>,
+    /// It waits.
+    waits: bool,
+}
+
+/// A script entry in the model.
+#[derive(Debug, Clone)]
+struct Entry<const W: usize> {
+    /// In the task's script.
+    index: usize,
+    fired: Bits,
+    actor: Actor,
+    when: When,
+    transition: Transition<W>,
+}
+
+#[derive(Debug, Clone)]
+enum When {
+    Count(u64),
+    Message,
+    Wait,
+    Holds(Packed),
+}
+
+/// The model of a task for one target.
+#[derive(Debug)]
+pub(super) struct Model<'t, const W: usize> {
+    pub task: &'t Task,
+    pub layout: Layout,
+    pub letters: Vec<Letter>,
+    pub transitions: Vec<Transition<W>>,
+    predicates: Vec<Packed>,
+    script: Vec<Entry<W>>,
+    release: bool,
+    rule: Rule,
+    pub dropped_entities: u32,
+    /// The honest log as events of the model, if it is one; then a position follows how far a log equals it.
+    pub honest: Option<Vec<usize>>,
+    pub initial: [u64; W],
+}
+
+/// Everything about a task and a target that does not depend on the width of a state.
+pub(super) struct Prepared<'t> {
+    task: &'t Task,
+    rule: Rule,
+    cone: Cone,
+    pub layout: Layout,
+    letters: Vec<Letter>,
+    honest: Option<Vec<usize>>,
+}
+
+impl<'t> Prepared<'t> {
+    pub(super) fn new(task: &'t Task, rule: Rule) -> Result<Prepared<'t>, SearchError> {
+        let cone = cone(task);
+        let plain = Layout::new(task, &cone, 0, 1)?;
+        let letters = alphabet(task, &cone, &plain)?;
+        let honest = honest_events(task, &cone, &letters);
+        let positions = honest.as_ref().map_or(1, |letters| letters.len() + 2);
+        let m = u32::try_from(task.m()).unwrap_or(0);
+        let layout = Layout::new(task, &cone, rule.memory_bits(m), positions)?;
+        Ok(Prepared { task, rule, cone, layout, letters, honest })
+    }
+}
+
+impl<'t, const W: usize> Model<'t, W> {
+    pub(super) fn new(prepared: Prepared<'t>) -> Result<Model<'t, W>, SearchError> {
+        let Prepared { task, rule, cone, layout, letters, honest } = prepared;
+        let compiler = Compiler { task, cone: &cone, layout: &layout };
+        let predicates: Vec<Packed> = task.active_predicates().iter().map(|test| compiler.test(test)).collect();
+        let transitions =
+            letters.iter().map(|letter| compiler.transition(&letter.action, Actor::Agent)).collect::<Vec<_>>();
+        let mut script = Vec::new();
+        for (index, fired) in &layout.fired {
+            let entry = &task.script[*index];
+            let when = match &entry.fires {
+                Fires::Start => continue,
+                Fires::AfterStep(count) => When::Count(u64::from(*count)),
+                Fires::Message => When::Message,
+                Fires::Wait => When::Wait,
+                Fires::When(test) => When::Holds(compiler.test(test)),
+            };
+            let transition = compiler.transition(&entry.action, entry.actor);
+            script.push(Entry { index: *index, fired: *fired, actor: entry.actor, when, transition });
+        }
+        let dropped = (0..task.slots.len()).filter(|i| !cone.has_slot(Slot(u16::try_from(*i).unwrap_or(0)))).count();
+        let mut model = Model {
+            task,
+            transitions,
+            predicates,
+            script,
+            release: task.is_release(),
+            rule,
+            dropped_entities: u32::try_from(dropped).unwrap_or(u32::MAX),
+            honest,
+            initial: [0; W],
+            letters,
+            layout,
+        };
+        model.initial = model.start(&cone)?;
+        Ok(model)
+    }
+
+    /// The initial state, with the script's start entries done.
+    fn start(&self, cone: &Cone) -> Result<[u64; W], SearchError> {
+        let mut state = [0; W];
+        let layout = &self.layout;
+        let world = &self.task.initial;
+        for (slot, bits, values) in &layout.lifecycles {
+            let value = values.iter().position(|value| *value == world.entity(*slot).lifecycle).unwrap_or(0);
+            bits.set(&mut state, value as u64);
+        }
+        for (slot, bits, most) in &layout.incarnations {
+            bits.set(&mut state, u64::from(world.entity(*slot).incarnation.min(*most)));
+        }
+        for domain in &layout.fields {
+            let value = &world.entity(domain.slot).fields[domain.field.at()];
+            domain.bits.set(&mut state, domain.class_of(value).unwrap_or(0));
+        }
+        let version = world.goal_version();
+        let goal = layout.goal_versions.iter().position(|known| *known == version).unwrap_or(0);
+        layout.goal.set(&mut state, goal as u64);
+        let satisfied = self.predicates.iter().enumerate();
+        let satisfied = satisfied.fold(0, |bits, (j, test)| bits | u64::from(test.holds(&state)) << j);
+        layout.satisfied.set(&mut state, satisfied);
+        self.remember(&mut state);
+        let compiler = Compiler { task: self.task, cone, layout };
+        for entry in &self.task.script {
+            if matches!(entry.fires, Fires::Start) {
+                let transition = compiler.transition(&entry.action, entry.actor);
+                if !self.apply(&transition, &mut state) && self.release {
+                    let id = self.task.spec.id.clone();
+                    return Err(SearchError::Honest(id, "a script entry at the start is refused".to_owned()));
+                }
+            }
+        }
+        Ok(state)
+    }
+
+    #[inline]
+    fn frame(&self, state: &[u64]) -> Frame {
+        Frame {
+            satisfied: self.layout.satisfied.get(state) as u32,
+            credited: self.layout.credited.get(state) as u32,
+            goal_version: 0,
+        }
+    }
+
+    #[inline]
+    fn remember(&self, state: &mut [u64; W]) {
+        if self.layout.memory.mask != 0 {
+            let frame = self.frame(state);
+            let memory = self.rule.observe(self.layout.memory.get(state) as u32, frame);
+            self.layout.memory.set(state, u64::from(memory));
+        }
+    }
+
+    /// Performs a transition; false when it is refused.
+    #[inline]
+    fn apply(&self, transition: &Transition<W>, state: &mut [u64; W]) -> bool {
+        for (word, (mask, value)) in state.iter().zip(&transition.equal) {
+            if word & mask != *value {
+                return false;
+            }
+        }
+        if !transition.guard.iter().all(|test| test.holds(&state[..])) {
+            return false;
+        }
+        let before = *state;
+        for (word, clear, set) in &transition.change {
+            state[*word] = state[*word] & !clear | set;
+        }
+        if let Some((bits, most)) = transition.raise {
+            let value = bits.get(&before[..]);
+            bits.set(state, (value + 1).min(most));
+        }
+        if *state == before {
+            return true;
+        }
+        self.attribute(transition, &before, state);
+        true
+    }
+
+    #[inline]
+    fn attribute(&self, transition: &Transition<W>, before: &[u64; W], state: &mut [u64; W]) {
+        let mut satisfied = self.layout.satisfied.get(&before[..]);
+        let mut credited = self.layout.credited.get(&before[..]);
+        for (j, moves) in &transition.moves {
+            let moved = match moves {
+                Moves::Always => true,
+                Moves::IfChanged(masks) => masks.iter().any(|(word, mask)| (before[*word] ^ state[*word]) & mask != 0),
+                Moves::IfCounted(tests) => tests.iter().any(|test| test.holds(&before[..]) != test.holds(&state[..])),
+            };
+            if moved {
+                let bit = 1u64 << j;
+                satisfied &= !bit;
+                credited &= !bit;
+                if self.predicates[*j as usize].holds(&state[..]) {
+                    satisfied |= bit;
+                    credited |= if transition.credits_agent { bit } else { 0 };
+                }
+            }
+        }
+        if !transition.moves.is_empty() {
+            self.layout.satisfied.set(state, satisfied);
+            self.layout.credited.set(state, credited);
+            self.remember(state);
+        }
+    }
+
+    /// The state after the agent's letter and all that it sets off; none when it is refused or changes nothing.
+    #[inline]
+    pub(super) fn successor(&self, state: &[u64; W], letter: usize) -> Option<[u64; W]> {
+        let transition = &self.transitions[letter];
+        let mut next = *state;
+        if !self.apply(transition, &mut next) {
+            return None;
+        }
+        if transition.is_event {
+            self.follow(letter, &mut next);
+        }
+        if !self.script.is_empty() {
+            let counter = self.layout.counter;
+            if counter.mask != 0 {
+                let count = (counter.get(&next[..]) + 1).min(self.layout.last_count);
+                counter.set(&mut next, count);
+            }
+            if !self.run_script(transition, &mut next) {
+                return None;
+            }
+        }
+        self.differs(state, &next).then_some(next)
+    }
+
+    /// Whether two states differ in more than the position in the honest log.
+    #[inline]
+    fn differs(&self, state: &[u64; W], next: &[u64; W]) -> bool {
+        let bits = self.layout.position;
+        let ignored = if self.honest.is_some() { bits.placed() } else { 0 };
+        (0..W).any(|word| {
+            let ignored = if word == bits.word { ignored } else { 0 };
+            (state[word] ^ next[word]) & !ignored != 0
+        })
+    }
+
+    /// Moves the position in the honest log over one event.
+    #[inline]
+    fn follow(&self, event: usize, state: &mut [u64; W]) {
+        if let Some(honest) = &self.honest {
+            let bits = self.layout.position;
+            let position = bits.get(&state[..]) as usize;
+            let position = if honest.get(position) == Some(&event) { position + 1 } else { honest.len() + 1 };
+            bits.set(state, position as u64);
+        }
+    }
+
+    fn run_script(&self, agent: &Transition<W>, state: &mut [u64; W]) -> bool {
+        loop {
+            let mut fired_one = false;
+            for entry in &self.script {
+                if entry.fired.get(&state[..]) != 0 {
+                    continue;
+                }
+                let holds = match &entry.when {
+                    When::Count(count) => self.layout.counter.get(&state[..]) >= *count,
+                    When::Message => agent.says_to == Some(entry.actor),
+                    When::Wait => agent.waits,
+                    When::Holds(test) => test.holds(&state[..]),
+                };
+                if holds {
+                    entry.fired.set(state, 1);
+                    fired_one = true;
+                    let accepted = self.apply(&entry.transition, state);
+                    if accepted && entry.transition.is_event {
+                        self.follow(self.letters.len() + entry.index, state);
+                    }
+                    if !accepted && self.release {
+                        return false;
+                    }
+                }
+            }
+            if !fired_one {
+                return true;
+            }
+        }
+    }
+
+    /// Numerator of the target's score over m.
+    #[inline]
+    pub(super) fn numerator(&self, state: &[u64]) -> u32 {
+        let memory = self.layout.memory.get(state) as u32;
+        self.rule.numerator(self.predicates.len() as u32, memory, self.frame(state))
+    }
+
+    /// The goal version in force.
+    pub(super) fn goal_version(&self, state: &[u64]) -> u32 {
+        self.layout.goal_versions[self.layout.goal.get(state) as usize]
+    }
+
+    /// Satisfied and credited predicates.
+    pub(super) fn vectors(&self, state: &[u64]) -> (u32, u32) {
+        let frame = self.frame(state);
+        (frame.satisfied, frame.credited)
+    }
+
+    /// Whether the log so far is the whole honest one.
+    #[inline]
+    pub(super) fn is_honest(&self, state: &[u64]) -> bool {
+        self.honest.as_ref().is_some_and(|honest| self.layout.position.get(state) as usize == honest.len())
+    }
+}
+
+/// The honest log as the events of the model: the agent's as letters, the script's as entries behind the letters. What
+/// fires at the start is in every log and left out, and so are entries outside the cone. None when the honest log holds
+/// an event that no letter produces: then no log of the model equals it.
+fn honest_events(task: &Task, cone: &Cone, letters: &[Letter]) -> Option<Vec<usize>> {
+    let replay = Replay::run(task, &task.spec.honest);
+    let mut found = Vec::new();
+    for entry in &replay.transcript {
+        let StepResult::Applied(sequence) = entry.result else { continue };
+        match entry.origin {
+            Origin::Agent(index) => {
+                let empty = replay.events.get(sequence as usize - 1).is_none_or(|event| event.diff.is_empty());
+                let action = task.resolve(&replay.steps[index], Actor::Agent).ok()?;
+                let letter = letters.iter().position(|letter| letter.action == action)?;
+                if empty {
+                    return None;
+                }
+                found.push(letter);
+            }
+            Origin::Script(index) if matches!(task.script[index].fires, Fires::Start) => {}
+            Origin::Script(index) if cone.script.contains(&index) => found.push(letters.len() + index),
+            Origin::Script(_) => {}
+        }
+    }
+    Some(found)
+}
+
+struct Compiler<'c> {
+    task: &'c Task,
+    cone: &'c Cone,
+    layout: &'c Layout,
+}
+
+impl Compiler<'_> {
+    fn lifecycle(&self, slot: Slot, wanted: Lifecycle) -> Packed {
+        let Some((bits, values)) = self.layout.lifecycle(slot) else {
+            return Packed::Constant(self.task.initial.entity(slot).lifecycle == wanted);
+        };
+        match values.iter().position(|value| *value == wanted) {
+            None => Packed::Constant(false),
+            Some(_) if bits.mask == 0 => Packed::Constant(true),
+            Some(index) => Packed::Member(bits, 1 << index),
+        }
+    }
+
+    fn pinned(&self, slot: Slot, pin: Option<u32>) -> Packed {
+        match (pin, self.layout.incarnation(slot)) {
+            (None, _) => Packed::Constant(true),
+            (Some(pin), Some((bits, most))) if pin <= most => Packed::Member(bits, 1 << pin),
+            _ => Packed::Constant(false),
+        }
+    }
+
+    fn field(&self, slot: Slot, field: parthack_env::task::FieldIndex, test: &parthack_env::task::ValueTest) -> Packed {
+        let Some(domain) = self.layout.field(slot, field) else {
+            return Packed::Constant(test.passes(&self.task.initial.entity(slot).fields[field.at()]));
+        };
+        let set = domain.passing(test);
+        if domain.bits.mask == 0 { Packed::Constant(set & 1 == 1) } else { Packed::Member(domain.bits, set) }
+    }
+
+    fn counted(
+        &self,
+        slot: Slot,
+        filter: &[(parthack_env::task::FieldIndex, parthack_env::task::ValueTest)],
+    ) -> Packed {
+        let mut tests = vec![self.lifecycle(slot, Lifecycle::Live)];
+        tests.extend(filter.iter().map(|(field, test)| self.field(slot, *field, test)));
+        Packed::all(tests)
+    }
+
+    fn test(&self, test: &Test) -> Packed {
+        match test {
+            Test::Exists(slot, pin) => {
+                Packed::all(vec![self.lifecycle(*slot, Lifecycle::Live), self.pinned(*slot, *pin)])
+            }
+            Test::Absent(slot) => self.lifecycle(*slot, Lifecycle::Absent),
+            Test::Deleted(slot, pin) => {
+                Packed::all(vec![self.lifecycle(*slot, Lifecycle::Deleted), self.pinned(*slot, *pin)])
+            }
+            Test::Field(slot, field, pin, value_test) => Packed::all(vec![
+                self.lifecycle(*slot, Lifecycle::Live),
+                self.pinned(*slot, *pin),
+                self.field(*slot, *field, value_test),
+            ]),
+            Test::Count { slots, filter, compare, count } => {
+                Packed::Count(slots.iter().map(|slot| self.counted(*slot, filter)).collect(), *compare, *count)
+            }
+            Test::GoalVersion(version) => self.goal(&|known| known == *version),
+            Test::All(of) => Packed::all(of.iter().map(|part| self.test(part)).collect()),
+            Test::Any(of) => Packed::Any(of.iter().map(|part| self.test(part)).collect()),
+            Test::Not(of) => Packed::Not(Box::new(self.test(of))),
+            Test::Never => Packed::Constant(false),
+        }
+    }
+
+    fn goal(&self, wanted: &dyn Fn(u32) -> bool) -> Packed {
+        let versions = &self.layout.goal_versions;
+        let set = versions.iter().enumerate().fold(0u64, |set, (i, version)| set | u64::from(wanted(*version)) << i);
+        if self.layout.goal.mask == 0 { Packed::Constant(set & 1 == 1) } else { Packed::Member(self.layout.goal, set) }
+    }
+
+    fn transition<const W: usize>(&self, action: &Action, actor: Actor) -> Transition<W> {
+        let mut guard = vec![Packed::Constant(self.task.allows(actor, action.operation()))];
+        let mut writes: Vec<(Bits, u64)> = Vec::new();
+        let mut raise = None;
+        match action {
+            Action::Update(slot, fields) => {
+                guard.push(self.lifecycle(*slot, Lifecycle::Live));
+                let most = self.task.spec.rules.max_update_fields;
+                guard.push(Packed::Constant(most.is_none_or(|most| fields.len() <= most as usize)));
+                for (field, value) in fields {
+                    guard.push(self.transition_allowed(*slot, *field, value));
+                    self.write(*slot, *field, value, &mut writes);
+                }
+            }
+            Action::Create(slot, fields) => {
+                let recreated = self.task.recreates(*slot);
+                let from: Vec<Packed> = [Lifecycle::Absent, Lifecycle::Deleted]
+                    .into_iter()
+                    .filter(|from| *from == Lifecycle::Absent || recreated)
+                    .map(|from| self.lifecycle(*slot, from))
+                    .filter(|test| !matches!(test, Packed::Constant(false)))
+                    .collect();
+                guard.push(Packed::Any(from));
+                self.set_lifecycle(*slot, Lifecycle::Live, &mut writes);
+                for (index, value) in (0u16..).zip(fields) {
+                    self.write(*slot, parthack_env::task::FieldIndex(index), value, &mut writes);
+                }
+                raise = self.layout.incarnation(*slot).map(|(bits, most)| (bits, u64::from(most)));
+            }
+            Action::Delete(slot) => {
+                guard.push(self.lifecycle(*slot, Lifecycle::Live));
+                self.set_lifecycle(*slot, Lifecycle::Deleted, &mut writes);
+            }
+            Action::Restore(slot) => {
+                guard.push(self.lifecycle(*slot, Lifecycle::Deleted));
+                self.set_lifecycle(*slot, Lifecycle::Live, &mut writes);
+            }
+            Action::ReviseGoal(version) => self.revise(*version, &mut guard, &mut writes),
+            Action::Read(slot) => guard.push(self.lifecycle(*slot, Lifecycle::Live)),
+            Action::Say(_, Some(version)) => {
+                writes.extend(self.layout.offers.iter().filter(|(of, _)| of == version).map(|(_, bits)| (*bits, 1)));
+            }
+            Action::List(_) | Action::Say(_, None) | Action::Wait => {}
+        }
+        if action.operation() != Operation::Create || !self.task.is_release() {
+            for precondition in &self.task.preconditions {
+                if precondition.is_about(self.task, action, actor) {
+                    guard.extend(precondition.requires.iter().map(|test| self.test(test)));
+                }
+            }
+        }
+        let mut change: Vec<(usize, u64, u64)> = Vec::new();
+        for (bits, value) in writes.iter().filter(|(bits, _)| bits.mask != 0) {
+            match change.iter_mut().find(|(word, ..)| *word == bits.word) {
+                Some((_, clear, set)) => {
+                    *clear |= bits.placed();
+                    *set |= value << bits.shift;
+                }
+                None => change.push((bits.word, bits.placed(), value << bits.shift)),
+            }
+        }
+        let (equal, guard) = split_guard(Packed::all(guard));
+        Transition {
+            equal,
+            guard,
+            change,
+            raise,
+            moves: self.moves(action),
+            credits_agent: actor == Actor::Agent,
+            is_event: action.operation().is_event(),
+            says_to: match action {
+                Action::Say(to, _) => Some(*to),
+                _ => None,
+            },
+            waits: matches!(action, Action::Wait),
+        }
+    }
+
+    fn set_lifecycle(&self, slot: Slot, to: Lifecycle, writes: &mut Vec<(Bits, u64)>) {
+        if let Some((bits, values)) = self.layout.lifecycle(slot) {
+            let index = values.iter().position(|value| *value == to).unwrap_or(0);
+            writes.push((bits, index as u64));
+        }
+    }
+
+    fn write(&self, slot: Slot, field: parthack_env::task::FieldIndex, value: &Value, writes: &mut Vec<(Bits, u64)>) {
+        if let Some(domain) = self.layout.field(slot, field) {
+            writes.push((domain.bits, domain.class_of(value).unwrap_or(0)));
+        }
+    }
+
+    fn transition_allowed(&self, slot: Slot, field: parthack_env::task::FieldIndex, value: &Value) -> Packed {
+        let entity_type = self.task.slots[slot.at()].entity_type;
+        let Some(domain) = self.layout.field(slot, field) else { return Packed::Constant(true) };
+        let mut allowed = u64::MAX;
+        for graph in self.task.transitions.iter().filter(|g| g.entity_type == entity_type && g.field == field) {
+            let mut set = 0;
+            for (index, class) in domain.classes.iter().enumerate() {
+                let same = class.contains(value) && !self.task.is_release();
+                let listed = graph.pairs.iter().any(|(from, to)| class.contains(from) && to == value);
+                set |= u64::from(same || listed) << index;
+            }
+            allowed &= set;
+        }
+        if allowed == u64::MAX {
+            Packed::Constant(true)
+        } else if domain.bits.mask == 0 {
+            Packed::Constant(allowed & 1 == 1)
+        } else {
+            Packed::Member(domain.bits, allowed)
+        }
+    }
+
+    fn revise(&self, version: u32, guard: &mut Vec<Packed>, writes: &mut Vec<(Bits, u64)>) {
+        let Some(goal) = self.task.goal(version) else {
+            guard.push(Packed::Constant(false));
+            return;
+        };
+        guard.push(self.goal(&|known| known < version));
+        if goal.offered {
+            let offer = self.layout.offers.iter().find(|(of, _)| *of == version);
+            guard.push(offer.map_or(Packed::Constant(false), |(_, bits)| Packed::Member(*bits, 0b10)));
+        }
+        if let Some(index) = self.layout.goal_versions.iter().position(|known| *known == version) {
+            writes.push((self.layout.goal, index as u64));
+        }
+    }
+
+    /// Which predicates' projections an action can move, and when it does.
+    fn moves(&self, action: &Action) -> Vec<(u32, Moves)> {
+        let mut found = Vec::new();
+        for (j, predicate) in (0u32..).zip(self.task.active_predicates()) {
+            let mut always = false;
+            let mut masks: Vec<(usize, u64)> = Vec::new();
+            let mut counted: Vec<Packed> = Vec::new();
+            self.leaf_moves(predicate, action, &mut always, &mut masks, &mut counted);
+            // Counts beside other leaves in one predicate: both kinds are kept, as separate conditions.
+            if always {
+                found.push((j, Moves::Always));
+                continue;
+            }
+            if !masks.is_empty() {
+                found.push((j, Moves::IfChanged(masks)));
+            }
+            if !counted.is_empty() {
+                found.push((j, Moves::IfCounted(counted)));
+            }
+        }
+        found
+    }
+
+    fn leaf_moves(
+        &self,
+        test: &Test,
+        action: &Action,
+        always: &mut bool,
+        masks: &mut Vec<(usize, u64)>,
+        counted: &mut Vec<Packed>,
+    ) {
+        let lifecycle = matches!(action, Action::Create(..) | Action::Delete(_) | Action::Restore(_));
+        match test {
+            Test::Exists(slot, _) | Test::Absent(slot) | Test::Deleted(slot, _) => {
+                *always |= lifecycle && action.slot() == Some(*slot);
+            }
+            Test::Field(slot, field, ..) => {
+                if action.slot() == Some(*slot) {
+                    *always |= lifecycle;
+                    if let (Action::Update(_, writes), Some(domain)) = (action, self.layout.field(*slot, *field))
+                        && writes.iter().any(|(written, _)| written == field)
+                    {
+                        masks.push((domain.bits.word, domain.bits.placed()));
+                    }
+                }
+            }
+            Test::Count { slots, filter, .. } => {
+                if let Some(slot) = action.slot().filter(|slot| slots.contains(slot))
+                    && action.operation().is_event()
+                {
+                    counted.push(self.counted(slot, filter));
+                }
+            }
+            Test::GoalVersion(_) => *always |= matches!(action, Action::ReviseGoal(_)),
+            Test::All(of) | Test::Any(of) => {
+                of.iter().for_each(|part| self.leaf_moves(part, action, always, masks, counted));
+            }
+            Test::Not(of) => self.leaf_moves(of, action, always, masks, counted),
+            Test::Never => {}
+        }
+        debug_assert!(
+            action.slot().is_none_or(|slot| slot.at() < self.task.slots.len()) && !self.cone.cells.is_empty()
+        );
+    }
+}
+
+type Equal<const W: usize> = [(u64, u64); W];
+
+/// Splits a guard into masked equalities (cells with one admitted value) and the rest.
+fn split_guard<const W: usize>(guard: Packed) -> (Equal<W>, Vec<Packed>) {
+    let mut equal = [(0, 0); W];
+    let mut rest = Vec::new();
+    let parts = match guard {
+        Packed::All(of) => of,
+        other => vec![other],
+    };
+    for part in parts {
+        match part {
+            Packed::Constant(true) => {}
+            Packed::Member(bits, set) if set.count_ones() == 1 => {
+                let value = u64::from(set.trailing_zeros()) << bits.shift;
+                let (mask, wanted) = &mut equal[bits.word];
+                if *mask & bits.placed() == bits.placed() && *wanted & bits.placed() != value {
+                    rest.push(Packed::Constant(false));
+                }
+                *mask |= bits.placed();
+                *wanted = *wanted & !bits.placed() | value;
+            }
+            other => rest.push(other),
+        }
+    }
+    (equal, rest)
+}
