@@ -3,4 +3,6 @@
 //! Architecture invariant: this crate does not know the certifier's vectors or verdict reasons; it has no dependency
 //! edge to it and reads public data only.
 
+pub mod lint;
+pub mod reference;
 pub mod search;

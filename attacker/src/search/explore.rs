@@ -10,7 +10,7 @@ use parthack_evaluators::score::ExactScore;
 
 use super::model::Model;
 use super::visited::{State, Visited};
-use super::{Bound, Honest, SearchError, SearchOptions};
+use super::{Bound, Honest, SearchError, SearchOptions, Statistics};
 
 /// Frontiers smaller than this are not worth a second thread.
 const PARALLEL_FRONTIER: usize = 2_048;
@@ -29,8 +29,14 @@ pub(super) struct Explored<const W: usize> {
 }
 
 impl<const W: usize> Explored<W> {
-    pub(super) fn states(&self) -> usize {
-        self.states.len()
+    pub(super) fn statistics(&self, model: &Model<'_, W>) -> Statistics {
+        Statistics {
+            states: self.states.len() as u64,
+            transitions: self.transitions,
+            depth: self.depth,
+            state_bits: model.layout.total_bits,
+            dropped_entities: model.dropped_entities,
+        }
     }
 
     /// The steps that lead to a state: at each parent the first letter that leads to the child.

@@ -9,6 +9,8 @@ mod model;
 mod universe;
 mod visited;
 
+use std::collections::BTreeSet;
+
 use parthack_env::frames::{Frame, frames};
 use parthack_env::limits::MAX_STEPS;
 use parthack_env::log::Event;
@@ -19,6 +21,8 @@ use parthack_evaluators::rules::Rule;
 use parthack_evaluators::score::ExactScore;
 
 use model::{Model, Prepared};
+
+pub use universe::universe;
 
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +167,33 @@ pub fn curve(task: &Task, target: Rule, longest: u32) -> Result<Vec<Option<Exact
     }
 }
 
+/// What is reachable at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    /// Every pair of satisfied and credited predicates (bit j: active predicate j) of a reachable state, sorted.
+    pub vectors: Vec<(u32, u32)>,
+    /// What was counted.
+    pub statistics: Statistics,
+}
+
+/// Explores every reachable state.
+///
+/// # Errors
+/// [`SearchError`]; more than `max_states` states among them.
+pub fn reached(task: &Task, max_states: usize) -> Result<Reached, SearchError> {
+    fn of<const W: usize>(model: &Model<'_, W>, max_states: usize) -> Result<Reached, SearchError> {
+        let found = explore::closed_set(model, max_states)?;
+        let vectors: BTreeSet<(u32, u32)> = found.all().iter().map(|state| model.vectors(state)).collect();
+        Ok(Reached { vectors: vectors.into_iter().collect(), statistics: found.statistics(model) })
+    }
+    let prepared = Prepared::new(task, Rule::Csps)?;
+    match prepared.layout.words() {
+        1 => of(&Model::<1>::new(prepared)?, max_states),
+        2 => of(&Model::<2>::new(prepared)?, max_states),
+        _ => of(&Model::<4>::new(prepared)?, max_states),
+    }
+}
+
 /// What a candidate has to match, computed from public data.
 #[derive(Debug, Clone)]
 pub(crate) struct Honest {
@@ -216,13 +247,7 @@ fn run<const W: usize>(
         confirm(task, target, honest, best, &steps)?;
         witness = (steps.len() <= MAX_STEPS).then_some(steps);
     }
-    let statistics = Statistics {
-        states: found.states() as u64,
-        transitions: found.transitions,
-        depth: found.depth,
-        state_bits: model.layout.total_bits,
-        dropped_entities: model.dropped_entities,
-    };
+    let statistics = found.statistics(model);
     let digest = (options.prove && found.bound == Bound::ClosedSet).then(|| found.digest());
     Ok(SearchOutcome { honest: honest_score, best, witness, witness_length, bound: found.bound, digest, statistics })
 }

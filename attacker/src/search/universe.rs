@@ -18,7 +18,8 @@ const MOST_IDS: usize = 16;
 ///
 /// A field that a goal predicate reads gets two fresh values, so that one can replace the other: such a change moves
 /// attribution without changing what is satisfied.
-pub(super) fn universe(task: &Task, entity_type: usize, field: FieldIndex) -> Vec<Value> {
+#[must_use]
+pub fn universe(task: &Task, entity_type: usize, field: FieldIndex) -> Vec<Value> {
     let spec = &task.spec.entity_types[entity_type].fields[field.at()];
     let mut values: BTreeSet<Value> = BTreeSet::new();
     for (slot, entity) in task.initial.entities() {
