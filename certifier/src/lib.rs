@@ -1,1 +1,14 @@
-//! Placeholder.
+//! The private side of PartHackBench: packages, double certification, eligibility, strict rollbacks, mutation controls,
+//! the closed serializer, and the certifier process (P §3.2–§3.4, A.3; SPEC §4, §15.6).
+//!
+//! Architecture invariant: this crate knows no evaluator, no attacker, no model and no network. Only the binary of this
+//! crate opens sealed packages; the modules below `protocol` take bytes and give values.
+
+pub mod backward;
+pub mod binding;
+pub mod certify;
+pub mod forward;
+mod mapping;
+pub mod package;
+pub mod tokens;
+pub mod vectors;

@@ -1,0 +1,31 @@
+//! What several tests share: the development suite, and random tasks.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::path::PathBuf;
+
+use parthack_certifier::binding::PrivateTask;
+
+/// The repository's root.
+pub(crate) fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Public and private bytes of every development task, in id order.
+pub(crate) fn development_files() -> Vec<(Vec<u8>, Vec<u8>)> {
+    let folder = root().join("tasks/pb-cste-1");
+    let mut names: Vec<_> = std::fs::read_dir(&folder)
+        .expect("the suite's folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with("PH-D") && name.ends_with(".json"))
+        .collect();
+    names.sort();
+    let read = |path: PathBuf| std::fs::read(&path).expect("a file of the suite");
+    names.iter().map(|name| (read(folder.join(name)), read(root().join("sealed/pb-cste-1").join(name)))).collect()
+}
+
+/// Every development task, opened.
+pub(crate) fn development_tasks() -> Vec<PrivateTask> {
+    let open = |(public, private): (Vec<u8>, Vec<u8>)| PrivateTask::open(&public, &private).expect("a sound package");
+    development_files().into_iter().map(open).collect()
+}
