@@ -19,6 +19,8 @@ pub mod refusal;
 pub mod release;
 pub mod replay;
 mod resolve;
+#[cfg(feature = "sample")]
+pub mod sample;
 pub mod spec;
 pub mod steps;
 pub mod task;
