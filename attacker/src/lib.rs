@@ -4,5 +4,6 @@
 //! edge to it and reads public data only.
 
 pub mod lint;
+pub mod proof;
 pub mod reference;
 pub mod search;

@@ -33,7 +33,7 @@ fn check(seed: u64, rule: Rule) -> Option<bool> {
 #[test]
 fn packed_search_agrees_with_the_plain_explorer() {
     let (mut compared, mut inflated) = (0, 0);
-    for seed in 0..400 {
+    for seed in 0..240 {
         let rule = Rule::ALL[usize::try_from(seed % 6).unwrap_or(0)];
         if let Some(higher) = check(seed, rule) {
             compared += 1;
@@ -41,8 +41,8 @@ fn packed_search_agrees_with_the_plain_explorer() {
         }
     }
     // The premises: many tasks are small enough, and some of them have something to find.
-    assert!(compared >= 150, "{compared} compared");
-    assert!(inflated >= 15, "{inflated} with inflation");
+    assert!(compared >= 90, "{compared} compared");
+    assert!(inflated >= 10, "{inflated} with inflation");
 }
 
 #[test]
