@@ -10,5 +10,6 @@ pub mod certify;
 pub mod forward;
 mod mapping;
 pub mod package;
+pub mod rollback;
 pub mod tokens;
 pub mod vectors;
