@@ -10,7 +10,7 @@ use crate::table::{Cell, Label, Missing, Table, layout};
 
 /// The note of tables that hold a printed-only value.
 const MARKED: &str = "* printed only: nothing that P prints determines it. All else is recomputed from printed per-task values, the rules' \
-                      definitions or printed counts; table `comparison` says which.";
+                      definitions or printed counts; the comparison table says which.";
 
 /// Tables 1, 2, 3, 6.1, A.1–A.5, B.1–B.6, C.1.
 pub(crate) fn tables(published: &Published, recomputed: &Recomputed) -> Result<Vec<Table>, PublishedError> {

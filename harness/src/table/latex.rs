@@ -59,6 +59,7 @@ fn escape(text: &str) -> String {
             '≤' => out.push_str("$\\leq$"),
             '≥' => out.push_str("$\\geq$"),
             '×' => out.push_str("$\\times$"),
+            '±' => out.push_str("$\\pm$"),
             '→' => out.push_str("$\\rightarrow$"),
             '−' => out.push_str("$-$"),
             '–' => out.push_str("--"),
