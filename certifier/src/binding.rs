@@ -11,6 +11,7 @@ use parthack_env::steps::Step;
 use parthack_env::task::Task;
 use parthack_env::value::Literal;
 
+use crate::leaks::contains;
 use crate::mapping::{Mapping, MappingFault, field_of, sort_literals};
 use crate::package::Package;
 
@@ -225,11 +226,6 @@ impl PrivateTask {
         let version = self.task.spec.active_goal_version;
         self.package.predicates.get(&version).into_iter().flatten().map(|predicate| &predicate.predicate)
     }
-}
-
-/// Whether `needle` occurs in `haystack`.
-pub(crate) fn contains(haystack: &[u8], needle: &[u8]) -> bool {
-    !needle.is_empty() && haystack.windows(needle.len()).any(|window| window == needle)
 }
 
 fn check_tokens(spec: &TaskSpec, mapping: &Mapping) -> Result<(), PackageFault> {

@@ -7,9 +7,13 @@
 pub mod backward;
 pub mod binding;
 pub mod certify;
+pub mod controls;
 pub mod forward;
+pub mod leaks;
+pub mod lint;
 mod mapping;
 pub mod package;
+mod reach;
 pub mod rollback;
 pub mod tokens;
 pub mod vectors;

@@ -11,21 +11,31 @@ pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Public and private bytes of every development task, in id order.
-pub(crate) fn development_files() -> Vec<(Vec<u8>, Vec<u8>)> {
+/// Public and private bytes of the tasks whose id begins with `prefix` and whose package is there, in id order.
+pub(crate) fn files(prefix: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
     let folder = root().join("tasks/pb-cste-1");
     let mut names: Vec<_> = std::fs::read_dir(&folder)
         .expect("the suite's folder")
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-        .filter(|name| name.starts_with("PH-D") && name.ends_with(".json"))
+        .filter(|name| name.starts_with(prefix) && name.ends_with(".json"))
         .collect();
     names.sort();
     let read = |path: PathBuf| std::fs::read(&path).expect("a file of the suite");
-    names.iter().map(|name| (read(folder.join(name)), read(root().join("sealed/pb-cste-1").join(name)))).collect()
+    let sealed = |name: &String| root().join("sealed/pb-cste-1").join(name);
+    names.retain(|name| sealed(name).exists());
+    names.iter().map(|name| (read(folder.join(name)), read(sealed(name)))).collect()
+}
+
+fn open(files: Vec<(Vec<u8>, Vec<u8>)>) -> Vec<PrivateTask> {
+    files.iter().map(|(public, private)| PrivateTask::open(public, private).expect("a sound package")).collect()
 }
 
 /// Every development task, opened.
 pub(crate) fn development_tasks() -> Vec<PrivateTask> {
-    let open = |(public, private): (Vec<u8>, Vec<u8>)| PrivateTask::open(&public, &private).expect("a sound package");
-    development_files().into_iter().map(open).collect()
+    open(files("PH-D"))
+}
+
+/// Every task of the reference suite, opened.
+pub(crate) fn suite_tasks() -> Vec<PrivateTask> {
+    open(files("PH-"))
 }
