@@ -14,6 +14,8 @@ use super::{Bound, Honest, SearchError, SearchOptions, Statistics};
 
 /// Frontiers smaller than this are not worth a second thread.
 const PARALLEL_FRONTIER: usize = 2_048;
+/// Successors that are looked up together: their reads of the visited set overlap.
+const BATCH: usize = 512;
 /// States that one worker takes at a time.
 const CHUNK: usize = 8_192;
 
@@ -59,7 +61,10 @@ impl<const W: usize> Explored<W> {
     pub(super) fn digest(&self) -> Hash {
         let mut sorted = self.states.clone();
         sorted.sort_unstable();
-        let bytes: Vec<u8> = sorted.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+        let mut bytes = Vec::with_capacity(sorted.len() * W * 8);
+        for word in sorted.iter().flatten() {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
         Hash::of("closed-set", &bytes)
     }
 
@@ -171,20 +176,24 @@ fn expand<const W: usize>(
     let first_new = found.states.len();
     let letters = model.letters.len();
     if options.threads <= 1 || level.len() < PARALLEL_FRONTIER {
+        let mut batch: Vec<(u32, State<W>)> = Vec::with_capacity(BATCH + letters);
+        let mut known = Vec::with_capacity(BATCH + letters);
+        let mut scratch = Vec::new();
+        let last = level.end;
         for index in level {
             let state = found.states[index];
             let parent = u32::try_from(index).map_err(|_| SearchError::TooManyStates(u32::MAX as usize))?;
-            for letter in 0..letters {
-                if let Some(next) = model.successor(&state, letter) {
-                    found.transitions += 1;
-                    if visited.insert(&next) {
-                        found.states.push(next);
-                        found.parents.push(parent);
-                    }
+            model.successors(&state, &mut scratch, |next| batch.push((parent, next)));
+            if batch.len() >= BATCH || index + 1 == last {
+                found.transitions += batch.len() as u64;
+                visited.insert_batch(&batch, &mut known, |parent, next| {
+                    found.states.push(*next);
+                    found.parents.push(parent);
+                });
+                batch.clear();
+                if found.states.len() > options.max_states {
+                    return Err(SearchError::TooManyStates(options.max_states));
                 }
-            }
-            if found.states.len() > options.max_states {
-                return Err(SearchError::TooManyStates(options.max_states));
             }
         }
         return Ok(first_new..found.states.len());
@@ -236,16 +245,15 @@ fn propose<const W: usize>(
     let mut proposed = Vec::with_capacity(range.len());
     let mut own = Visited::<W>::new();
     let mut transitions = 0;
+    let mut scratch = Vec::new();
     for index in range {
         let Ok(parent) = u32::try_from(index) else { break };
-        for letter in 0..model.letters.len() {
-            if let Some(next) = model.successor(&states[index], letter) {
-                transitions += 1;
-                if !seen.contains(&next) && own.insert(&next) {
-                    proposed.push((parent, next));
-                }
+        model.successors(&states[index], &mut scratch, |next| {
+            transitions += 1;
+            if !seen.contains(&next) && own.insert(&next) {
+                proposed.push((parent, next));
             }
-        }
+        });
     }
     (transitions, proposed)
 }

@@ -173,6 +173,16 @@ impl Layout {
         })
     }
 
+    /// Cells that guards of letters test.
+    pub(super) fn guarded_cells(&self) -> Vec<Bits> {
+        let lifecycles = self.lifecycles.iter().map(|(_, bits, _)| *bits);
+        let incarnations = self.incarnations.iter().map(|(_, bits, _)| *bits);
+        let fields = self.fields.iter().map(|domain| domain.bits);
+        let offers = self.offers.iter().map(|(_, bits)| *bits);
+        let cells = lifecycles.chain(incarnations).chain(fields).chain([self.goal]).chain(offers);
+        cells.filter(|bits| bits.mask != 0).collect()
+    }
+
     pub(super) fn words(&self) -> usize {
         (self.total_bits as usize / 64) + 1
     }

@@ -3,6 +3,7 @@
 
 mod alphabet;
 mod cone;
+mod enabled;
 mod explore;
 mod layout;
 mod model;

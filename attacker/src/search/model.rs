@@ -10,6 +10,7 @@ use parthack_env::world::Lifecycle;
 use super::SearchError;
 use super::alphabet::{Letter, alphabet};
 use super::cone::{Cone, cone};
+use super::enabled::Enabled;
 use super::layout::{Bits, Layout};
 use parthack_env::frames::Frame;
 use parthack_evaluators::rules::Rule;
@@ -61,7 +62,36 @@ impl Packed {
     }
 }
 
-/// When an action moves a predicate's projection.
+impl Packed {
+    /// A disjunction; tests of one cell become one.
+    fn any(mut tests: Vec<Packed>) -> Packed {
+        if let Some(Packed::Member(bits, _)) = tests.first() {
+            let bits = *bits;
+            let sets = tests.iter().map(|test| match test {
+                Packed::Member(of, set) if *of == bits => Some(*set),
+                _ => None,
+            });
+            if let Some(set) = sets.sum::<Option<u64>>().filter(|_| tests.len() == 1 || distinct(&tests)) {
+                return Packed::Member(bits, set);
+            }
+        }
+        if tests.len() == 1 { tests.swap_remove(0) } else { Packed::Any(tests) }
+    }
+}
+
+/// Whether the sets of some member tests share no value.
+fn distinct(tests: &[Packed]) -> bool {
+    let mut seen = 0u64;
+    tests.iter().all(|test| match test {
+        Packed::Member(_, set) if seen & set == 0 => {
+            seen |= set;
+            true
+        }
+        _ => false,
+    })
+}
+
+/// When an action moves a predicate's projection, where that depends on the state.
 #[derive(Debug, Clone)]
 enum Moves {
     Always,
@@ -75,20 +105,34 @@ enum Moves {
 #[derive(Debug, Clone)]
 pub(super) struct Transition<const W: usize> {
     /// Masked equality per word: quickest to refuse.
-    equal: [(u64, u64); W],
+    pub(super) equal: [(u64, u64); W],
+    /// Cells whose value must be in a set.
+    pub(super) members: Vec<(Bits, u64)>,
     /// What else must hold.
     guard: Vec<Packed>,
-    /// Word, bits cleared, bits set.
-    change: Vec<(usize, u64, u64)>,
+    /// Cells written: bits cleared, bits set.
+    pub(super) write: [(u64, u64); W],
+    /// Satisfied and credited bits of the predicates whose truth after the action is known beforehand.
+    known: [(u64, u64); W],
     /// An incarnation to raise, and where it saturates.
     raise: Option<(Bits, u64)>,
+    /// Predicates whose truth after the action depends on the state.
     moves: Vec<(u32, Moves)>,
+    /// It can change what is satisfied or credited.
+    touches: bool,
     credits_agent: bool,
     is_event: bool,
     /// It speaks to this actor.
     says_to: Option<Actor>,
     /// It waits.
     waits: bool,
+}
+
+impl<const W: usize> Transition<W> {
+    /// Whether it can matter without writing a cell: somebody hears it, or an incarnation rises.
+    pub(super) fn has_side_effects(&self) -> bool {
+        self.raise.is_some() || self.says_to.is_some() || self.waits
+    }
 }
 
 /// A script entry in the model.
@@ -116,7 +160,8 @@ pub(super) struct Model<'t, const W: usize> {
     pub task: &'t Task,
     pub layout: Layout,
     pub letters: Vec<Letter>,
-    pub transitions: Vec<Transition<W>>,
+    transitions: Vec<Transition<W>>,
+    enabled: Enabled,
     predicates: Vec<Packed>,
     script: Vec<Entry<W>>,
     release: bool,
@@ -173,6 +218,7 @@ impl<'t, const W: usize> Model<'t, W> {
         let dropped = (0..task.slots.len()).filter(|i| !cone.has_slot(Slot(u16::try_from(*i).unwrap_or(0)))).count();
         let mut model = Model {
             task,
+            enabled: Enabled::new(&transitions, &layout),
             transitions,
             predicates,
             script,
@@ -250,12 +296,21 @@ impl<'t, const W: usize> Model<'t, W> {
                 return false;
             }
         }
+        if !transition.members.iter().all(|(bits, set)| set >> bits.get(&state[..]) & 1 == 1) {
+            return false;
+        }
+        self.apply_enabled(transition, state)
+    }
+
+    /// Performs a transition whose cells were checked; false when the rest of its guard refuses it.
+    #[inline]
+    fn apply_enabled(&self, transition: &Transition<W>, state: &mut [u64; W]) -> bool {
         if !transition.guard.iter().all(|test| test.holds(&state[..])) {
             return false;
         }
         let before = *state;
-        for (word, clear, set) in &transition.change {
-            state[*word] = state[*word] & !clear | set;
+        for (word, (clear, set)) in state.iter_mut().zip(&transition.write) {
+            *word = *word & !clear | set;
         }
         if let Some((bits, most)) = transition.raise {
             let value = bits.get(&before[..]);
@@ -264,14 +319,22 @@ impl<'t, const W: usize> Model<'t, W> {
         if *state == before {
             return true;
         }
-        self.attribute(transition, &before, state);
+        for (word, (clear, set)) in state.iter_mut().zip(&transition.known) {
+            *word = *word & !clear | set;
+        }
+        if !transition.moves.is_empty() {
+            self.attribute(transition, &before, state);
+        }
+        if transition.touches {
+            self.remember(state);
+        }
         true
     }
 
     #[inline]
     fn attribute(&self, transition: &Transition<W>, before: &[u64; W], state: &mut [u64; W]) {
-        let mut satisfied = self.layout.satisfied.get(&before[..]);
-        let mut credited = self.layout.credited.get(&before[..]);
+        let mut satisfied = self.layout.satisfied.get(&state[..]);
+        let mut credited = self.layout.credited.get(&state[..]);
         for (j, moves) in &transition.moves {
             let moved = match moves {
                 Moves::Always => true,
@@ -288,21 +351,43 @@ impl<'t, const W: usize> Model<'t, W> {
                 }
             }
         }
-        if !transition.moves.is_empty() {
-            self.layout.satisfied.set(state, satisfied);
-            self.layout.credited.set(state, credited);
-            self.remember(state);
-        }
+        self.layout.satisfied.set(state, satisfied);
+        self.layout.credited.set(state, credited);
     }
 
     /// The state after the agent's letter and all that it sets off; none when it is refused or changes nothing.
     #[inline]
     pub(super) fn successor(&self, state: &[u64; W], letter: usize) -> Option<[u64; W]> {
-        let transition = &self.transitions[letter];
         let mut next = *state;
-        if !self.apply(transition, &mut next) {
+        if !self.apply(&self.transitions[letter], &mut next) {
             return None;
         }
+        self.react(state, letter, next)
+    }
+
+    /// Every successor of a state, letters in order.
+    #[inline]
+    pub(super) fn successors(&self, state: &[u64; W], scratch: &mut Vec<u64>, mut found: impl FnMut([u64; W])) {
+        self.enabled.of(state, scratch);
+        for (word, bits) in (0..).step_by(64).zip(scratch.iter()) {
+            let mut bits = *bits;
+            while bits != 0 {
+                let letter = word + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let mut next = *state;
+                if self.apply_enabled(&self.transitions[letter], &mut next)
+                    && let Some(next) = self.react(state, letter, next)
+                {
+                    found(next);
+                }
+            }
+        }
+    }
+
+    /// What the log and the script make of a letter that was performed; none when nothing changed.
+    #[inline]
+    fn react(&self, state: &[u64; W], letter: usize, mut next: [u64; W]) -> Option<[u64; W]> {
+        let transition = &self.transitions[letter];
         if transition.is_event {
             self.follow(letter, &mut next);
         }
@@ -486,7 +571,7 @@ impl Compiler<'_> {
             }
             Test::GoalVersion(version) => self.goal(&|known| known == *version),
             Test::All(of) => Packed::all(of.iter().map(|part| self.test(part)).collect()),
-            Test::Any(of) => Packed::Any(of.iter().map(|part| self.test(part)).collect()),
+            Test::Any(of) => Packed::any(of.iter().map(|part| self.test(part)).collect()),
             Test::Not(of) => Packed::Not(Box::new(self.test(of))),
             Test::Never => Packed::Constant(false),
         }
@@ -520,7 +605,7 @@ impl Compiler<'_> {
                     .map(|from| self.lifecycle(*slot, from))
                     .filter(|test| !matches!(test, Packed::Constant(false)))
                     .collect();
-                guard.push(Packed::Any(from));
+                guard.push(Packed::any(from));
                 self.set_lifecycle(*slot, Lifecycle::Live, &mut writes);
                 for (index, value) in (0u16..).zip(fields) {
                     self.write(*slot, parthack_env::task::FieldIndex(index), value, &mut writes);
@@ -549,23 +634,23 @@ impl Compiler<'_> {
                 }
             }
         }
-        let mut change: Vec<(usize, u64, u64)> = Vec::new();
+        let mut write = [(0, 0); W];
         for (bits, value) in writes.iter().filter(|(bits, _)| bits.mask != 0) {
-            match change.iter_mut().find(|(word, ..)| *word == bits.word) {
-                Some((_, clear, set)) => {
-                    *clear |= bits.placed();
-                    *set |= value << bits.shift;
-                }
-                None => change.push((bits.word, bits.placed(), value << bits.shift)),
-            }
+            let (clear, set) = &mut write[bits.word];
+            *clear |= bits.placed();
+            *set |= value << bits.shift;
         }
-        let (equal, guard) = split_guard(Packed::all(guard));
+        let (equal, members, guard) = split_guard(Packed::all(guard));
+        let (known, moves) = self.split_moves(action, actor, writes.len());
         Transition {
             equal,
+            members,
             guard,
-            change,
+            write,
+            known,
             raise,
-            moves: self.moves(action),
+            touches: !moves.is_empty() || known.iter().any(|(clear, _)| *clear != 0),
+            moves,
             credits_agent: actor == Actor::Agent,
             is_event: action.operation().is_event(),
             says_to: match action {
@@ -574,6 +659,40 @@ impl Compiler<'_> {
             },
             waits: matches!(action, Action::Wait),
         }
+    }
+
+    /// Predicates whose truth after the action is known beforehand become bits; the others stay conditions.
+    fn split_moves<const W: usize>(
+        &self,
+        action: &Action,
+        actor: Actor,
+        cells: usize,
+    ) -> (Equal<W>, Vec<(u32, Moves)>) {
+        let mut known = [(0, 0); W];
+        let mut moves = Vec::new();
+        let (satisfied, credited) = (self.layout.satisfied, self.layout.credited);
+        for (j, moved) in self.moves(action) {
+            let predicate = &self.task.active_predicates()[j as usize];
+            // An update of one cell that changes anything changes that cell.
+            let certain = match &moved {
+                Moves::Always => true,
+                Moves::IfChanged(_) => cells == 1,
+                Moves::IfCounted(_) => false,
+            };
+            match truth_after(predicate, action).filter(|_| certain) {
+                Some(holds) => {
+                    let credit = holds && actor == Actor::Agent;
+                    for (bits, value) in [(satisfied, holds), (credited, credit)] {
+                        let (clear, set) = &mut known[bits.word];
+                        *clear |= 1 << (bits.shift + j);
+                        *set |= u64::from(value) << (bits.shift + j);
+                    }
+                }
+                None if certain => moves.push((j, Moves::Always)),
+                None => moves.push((j, moved)),
+            }
+        }
+        (known, moves)
     }
 
     fn set_lifecycle(&self, slot: Slot, to: Lifecycle, writes: &mut Vec<(Bits, u64)>) {
@@ -692,12 +811,33 @@ impl Compiler<'_> {
     }
 }
 
+/// The truth of a predicate after an action that moves its projection, where the action alone decides it.
+fn truth_after(predicate: &Test, action: &Action) -> Option<bool> {
+    let about = |slot: &Slot| action.slot() == Some(*slot);
+    match (predicate, action) {
+        (Test::Field(slot, field, None, test), Action::Update(_, writes)) if about(slot) => {
+            writes.iter().find(|(written, _)| written == field).map(|(_, value)| test.passes(value))
+        }
+        (Test::Field(slot, field, None, test), Action::Create(_, fields)) if about(slot) => {
+            Some(test.passes(&fields[field.at()]))
+        }
+        (Test::Field(slot, ..) | Test::Exists(slot, _), Action::Delete(_)) if about(slot) => Some(false),
+        (Test::Exists(slot, None), Action::Create(..) | Action::Restore(_)) if about(slot) => Some(true),
+        (Test::Deleted(slot, None), Action::Delete(_)) if about(slot) => Some(true),
+        (Test::Deleted(slot, _), Action::Create(..) | Action::Restore(_)) if about(slot) => Some(false),
+        (Test::Absent(slot), Action::Create(..) | Action::Delete(_) | Action::Restore(_)) if about(slot) => Some(false),
+        (Test::GoalVersion(version), Action::ReviseGoal(to)) => Some(version == to),
+        _ => None,
+    }
+}
+
+/// Two masks per word.
 type Equal<const W: usize> = [(u64, u64); W];
 
-/// Splits a guard into masked equalities (cells with one admitted value) and the rest.
-fn split_guard<const W: usize>(guard: Packed) -> (Equal<W>, Vec<Packed>) {
+/// Splits a guard into masked equalities (cells with one admitted value), cells with a set of values, and the rest.
+fn split_guard<const W: usize>(guard: Packed) -> (Equal<W>, Vec<(Bits, u64)>, Vec<Packed>) {
     let mut equal = [(0, 0); W];
-    let mut rest = Vec::new();
+    let (mut members, mut rest) = (Vec::new(), Vec::new());
     let parts = match guard {
         Packed::All(of) => of,
         other => vec![other],
@@ -714,8 +854,9 @@ fn split_guard<const W: usize>(guard: Packed) -> (Equal<W>, Vec<Packed>) {
                 *mask |= bits.placed();
                 *wanted = *wanted & !bits.placed() | value;
             }
+            Packed::Member(bits, set) => members.push((bits, set)),
             other => rest.push(other),
         }
     }
-    (equal, rest)
+    (equal, members, rest)
 }

@@ -45,6 +45,26 @@ impl<const W: usize> Visited<W> {
         }
     }
 
+    /// Adds states in their order and calls `added` for each that was not there.
+    ///
+    /// The first places of all are read before any is used: these reads do not depend on each other, so that the waits
+    /// for memory overlap. What is read may be stale for a state that the batch itself adds; `insert` looks again.
+    #[inline]
+    pub(super) fn insert_batch<T: Copy>(
+        &mut self,
+        batch: &[(T, State<W>)],
+        known: &mut Vec<bool>,
+        mut added: impl FnMut(T, &State<W>),
+    ) {
+        known.clear();
+        known.extend(batch.iter().map(|(_, state)| self.table[self.place(state)] == *state));
+        for ((tag, state), known) in batch.iter().zip(&*known) {
+            if !known && self.insert(state) {
+                added(*tag, state);
+            }
+        }
+    }
+
     /// Adds a state; false if it was there.
     #[inline]
     pub(super) fn insert(&mut self, state: &State<W>) -> bool {
