@@ -104,3 +104,31 @@ fn the_attribution_tasks_tell_cape_from_historical() {
         assert!(cape <= historical, "{}", task.spec.id);
     }
 }
+
+/// An independent simulator, written from the format's description alone, explored every task; its optima are data.
+#[test]
+fn optima_equal_those_of_an_independent_simulator() {
+    let expected = include_str!("../data/reference_optima.csv");
+    let tasks = tasks();
+    let mut compared = 0;
+    for line in expected.lines().filter(|line| !line.starts_with('#')) {
+        let [id, historical, historical_length, cape, cape_length] = line.split(',').collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        let task = tasks.iter().find(|task| task.spec.id == id).unwrap_or_else(|| panic!("{id}"));
+        for (rule, best, length) in
+            [(Rule::HistoricalMilestone, historical, historical_length), (Rule::CapeMax, cape, cape_length)]
+        {
+            let found = search(task, rule, &SearchOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+            let (numerator, denominator) = best.split_once('/').expect("a ratio");
+            let best = parthack_evaluators::score::ExactScore::new(
+                numerator.parse().expect("a number"),
+                denominator.parse().expect("a number"),
+            );
+            assert_eq!(found.best, Some(best), "{id}, {}", rule.id());
+            assert_eq!(found.witness_length, length.parse().ok(), "{id}, {}", rule.id());
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 48);
+}
