@@ -2,18 +2,24 @@
 //! the closed serializer, and the certifier process (P §3.2–§3.4, A.3; SPEC §4, §15.6).
 //!
 //! Architecture invariant: this crate knows no evaluator, no attacker, no model and no network. Only the binary of this
-//! crate opens sealed packages; the modules below `protocol` take bytes and give values.
+//! crate opens sealed packages; everything in this library takes bytes and gives values, but for [`client`], which starts that
+//! binary and talks to it.
 
 pub mod backward;
 pub mod binding;
 pub mod certify;
+pub mod client;
 pub mod controls;
 pub mod forward;
 pub mod leaks;
 pub mod lint;
 mod mapping;
 pub mod package;
+pub mod protocol;
 mod reach;
 pub mod rollback;
+pub mod serve;
+pub mod session;
+pub mod store;
 pub mod tokens;
 pub mod vectors;
