@@ -399,7 +399,7 @@ impl Compiler<'_> {
     fn value(&self, index: usize, field: FieldIndex, literal: &Literal) -> Value {
         let spec = &self.task.spec.entity_types[index].fields[field.at()];
         match literal {
-            Literal::Null if spec.optional => Value::Null,
+            Literal::Null if spec.optional && spec.kind != FieldKind::ImportedOpaque => Value::Null,
             Literal::List(items) if matches!(spec.kind, FieldKind::Set { .. }) => {
                 let mut values: Vec<Value> = items.iter().map(|item| self.element(index, field, item)).collect();
                 values.sort();
@@ -415,12 +415,8 @@ impl Compiler<'_> {
         }
         let known = |entity_type: &str, id: &str| self.slot(entity_type, id).is_some();
         let kind = self.task.spec.entity_types[index].fields[field.at()].kind.element();
-        kind.admit(literal, &known).unwrap_or_else(|_| {
-            // An imported expectation of another type than the field: equal to nothing that the field can hold but
-            // the same imported text.
-            let mut text = Vec::new();
-            literal.push_json(&mut text);
-            Value::Opaque(String::from_utf8_lossy(&text).into())
-        })
+        // An imported expectation of another type than the field equals nothing that the field can hold but the same
+        // imported value.
+        kind.admit(literal, &known).unwrap_or_else(|_| literal.imported())
     }
 }

@@ -181,7 +181,7 @@ fn initial_fields(
         seen[field.at()] = true;
         values[field.at()] = match task.admit(entity_type, field, literal) {
             Ok(value) => value,
-            Err(_) if task.is_release() => opaque(literal),
+            Err(_) if task.is_release() => literal.imported(),
             Err(fault) => return Err(value_fault(format!("{pointer}/{name}"), fault)),
         };
     }
@@ -195,12 +195,6 @@ fn initial_fields(
         }
     }
     Ok(values.into())
-}
-
-fn opaque(literal: &Literal) -> Value {
-    let mut out = Vec::new();
-    literal.push_json(&mut out);
-    Value::Opaque(String::from_utf8_lossy(&out).into())
 }
 
 fn known_fields(specs: &[FieldSpec]) -> String {
@@ -339,7 +333,7 @@ fn field_test(
     match resolve_field_test(task, entity_type, field, test) {
         Ok(test) => Ok(test),
         Err(_) if task.is_release() => Ok(match test {
-            FieldTest::Equals(literal) => ValueTest::Equals(opaque(literal)),
+            FieldTest::Equals(literal) => ValueTest::Equals(literal.imported()),
             _ => ValueTest::In(Vec::new()),
         }),
         Err(fault) => Err(value_fault(format!("{pointer}/value"), fault)),
@@ -363,10 +357,14 @@ fn resolve_rules(task: &mut Task) -> Result<(), InputError> {
         for (p, (from, to)) in transition.pairs.iter().enumerate() {
             let admit = |literal: &Literal, side: usize| match task.admit(entity_type, field, literal) {
                 Ok(value) => Ok(value),
-                Err(_) if task.is_release() => Ok(opaque(literal)),
+                Err(_) if task.is_release() => Ok(literal.imported()),
                 Err(fault) => Err(value_fault(format!("{pointer}/pairs/{p}/{side}"), fault)),
             };
             pairs.push((admit(from, 0)?, admit(to, 1)?));
+            // An imported field that was never set reads as null.
+            if task.is_release() && *from == Literal::Null {
+                pairs.push((Value::Null, admit(to, 1)?));
+            }
         }
         task.transitions.push(Transitions { entity_type, field, pairs });
     }

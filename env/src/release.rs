@@ -51,9 +51,10 @@ pub fn read_task(bytes: &[u8]) -> Result<ReleasedTask, InputError> {
     let state = root.key("initial_state")?;
     let initial_state = read_state(&state)?;
     let (entity_types, schema) = read_schema(&root.key("entity_schema")?, &initial_state, &catalog)?;
+    // No action may name an entity outside the catalogue, nor one of a type that the schema does not declare.
     let unnameable = initial_state
         .iter()
-        .filter(|entity| !catalog.contains(&entity.id))
+        .filter(|entity| !catalog.contains(&entity.id) || !schema.contains_key(&entity.entity_type))
         .map(|entity| (entity.entity_type.clone(), entity.id.clone()))
         .collect();
     let initial_goal_version = match state.optional("goal_version") {
@@ -167,7 +168,9 @@ fn read_schema(
     }
     for known in &mut types {
         let exists = |id: &String| initial.iter().any(|entity| entity.entity_type == known.name && entity.id == *id);
-        known.creatable = catalog.iter().filter(|id| !exists(id)).cloned().collect();
+        if orders.contains_key(&known.name) {
+            known.creatable = catalog.iter().filter(|id| !exists(id)).cloned().collect();
+        }
     }
     Ok((types, orders))
 }
@@ -285,8 +288,8 @@ fn read_interventions(list: &Cursor<'_, '_>) -> Result<Vec<ScriptSpec>, InputErr
     for (index, item) in list.items()?.iter().enumerate() {
         let actor = item.key("actor")?;
         let actor_class = Actor::from_word(actor.text()?).ok_or_else(|| actor.fault("agent, user, system or peer"))?;
-        let action = item.key("action")?;
-        let step = read_action(&action).map_err(|refusal| action.fault_found(refusal.message, "an action"))?;
+        // An action that is none imports as one that is refused when it fires: version 0 is never higher.
+        let step = read_intervention(&item.key("action")?).unwrap_or(Step::ReviseGoal { version: 0 });
         let trigger = match item.key("after_agent_actions")?.u32(0, u32::MAX)? {
             0 => Trigger::Start,
             count => Trigger::AfterStep(count),
@@ -322,6 +325,14 @@ pub fn read_actions(list: &Cursor<'_, '_>) -> Result<Vec<Step>, (usize, Refusal)
 /// # Errors
 /// The refusal that the release's environment gives before it looks at the state.
 pub fn read_action(action: &Cursor<'_, '_>) -> Result<Step, Refusal> {
+    if action.optional("actor").is_some_and(|actor| actor.json.as_str() != Some("agent")) {
+        return Err(Refusal::new(RefusalCode::WrongType, "an action names another actor"));
+    }
+    read_intervention(action)
+}
+
+/// Reads an action whose actor somebody else assigns.
+fn read_intervention(action: &Cursor<'_, '_>) -> Result<Step, Refusal> {
     let bad = |message: &str| Refusal::new(RefusalCode::WrongType, message.to_owned());
     let entries = action.entries().map_err(|_| bad("an action is an object"))?;
     let find = |key: &str| entries.iter().find(|(name, _)| *name == key).map(|(_, value)| value);
@@ -329,10 +340,9 @@ pub fn read_action(action: &Cursor<'_, '_>) -> Result<Step, Refusal> {
     if let Some((key, _)) = entries.iter().find(|(key, _)| !KNOWN.contains(key)) {
         return Err(bad(&format!("unknown key {key:?}")));
     }
-    if find("actor").is_some_and(|actor| actor.json.as_str() != Some("agent")) {
-        return Err(bad("an action names another actor"));
-    }
-    if find("metadata").is_some_and(|metadata| !matches!(metadata.json, Json::Object(e) if e.is_empty())) {
+    if find("metadata").is_some_and(|metadata| {
+        !matches!(metadata.json, Json::Null) && !matches!(metadata.json, Json::Object(e) if e.is_empty())
+    }) {
         return Err(bad("metadata is not part of the tool schema"));
     }
     let object = |key: &str| -> Result<Vec<(String, Literal)>, Refusal> {

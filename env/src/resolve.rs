@@ -62,7 +62,7 @@ fn type_index(task: &Task, name: &str) -> Result<usize, ResolveFault> {
 
 fn entity(task: &Task, entity_type: &str, id: &str) -> Result<(usize, Slot), ResolveFault> {
     let index = type_index(task, entity_type)?;
-    match task.slot(index, id) {
+    match task.slot(index, id).filter(|_| !task.is_unnameable(entity_type, id)) {
         Some(slot) => Ok((index, slot)),
         None => {
             refuse(RefusalCode::UnknownEntity, format!("there is no {entity_type} {id:?}, and none can be created"))

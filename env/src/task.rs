@@ -436,7 +436,7 @@ impl Task {
             String::from_utf8_lossy(&out).chars().take(80).collect()
         };
         match (literal, spec.visibility) {
-            (Literal::Null, _) if spec.optional => Ok(Value::Null),
+            (Literal::Null, _) if spec.optional && spec.kind != FieldKind::ImportedOpaque => Ok(Value::Null),
             (Literal::Token(token), Visibility::Sealed) if !matches!(spec.kind, FieldKind::Set { .. }) => {
                 Ok(Value::Token(token.as_str().into()))
             }

@@ -245,10 +245,49 @@ impl Literal {
         }
     }
 
+    /// The value of an imported literal that its field's type does not describe: equal values get equal text, so that
+    /// `1.0` and `1.00` are one (SPEC §15.14).
+    #[must_use]
+    pub fn imported(&self) -> Value {
+        match self {
+            Literal::Number(text) => Value::Number(Arc::new(Decimal::parse(text))),
+            Literal::List(_) | Literal::Object(_) => {
+                let mut out = Vec::new();
+                self.push_json(&mut out);
+                let text = match Json::parse(&out) {
+                    Ok(json) => {
+                        let mut normal = Vec::new();
+                        crate::canonical::push_json(&mut normal, &with_plain_numbers(json));
+                        normal
+                    }
+                    Err(_) => out,
+                };
+                Value::Opaque(String::from_utf8_lossy(&text).into())
+            }
+            other => {
+                let mut out = Vec::new();
+                other.push_json(&mut out);
+                Value::Opaque(String::from_utf8_lossy(&out).into())
+            }
+        }
+    }
+
     fn describe(&self) -> String {
         let mut out = Vec::new();
         self.push_json(&mut out);
         String::from_utf8_lossy(&out).chars().take(80).collect()
+    }
+}
+
+/// The same document with every number in one spelling.
+fn with_plain_numbers(json: Json<'_>) -> Json<'_> {
+    match json {
+        Json::Number(text) => Json::Number(Decimal::parse(&text).to_string().into()),
+        Json::Array(items) => Json::Array(items.into_iter().map(with_plain_numbers).collect()),
+        Json::Object(entries) => {
+            Json::Object(entries.into_iter().map(|(key, value)| (key, with_plain_numbers(value))).collect())
+        }
+        other => other,
     }
 }
 
@@ -384,11 +423,7 @@ impl FieldKind {
                 if number.is_integer() { Ok(Value::Number(Arc::new(number))) } else { Err(wrong()) }
             }
             (FieldKind::ImportedNumber, Literal::Number(text)) => Ok(Value::Number(Arc::new(Decimal::parse(text)))),
-            (FieldKind::ImportedOpaque, any) => {
-                let mut out = Vec::new();
-                any.push_json(&mut out);
-                Ok(Value::Opaque(String::from_utf8_lossy(&out).into()))
-            }
+            (FieldKind::ImportedOpaque, any) => Ok(any.imported()),
             _ => Err(wrong()),
         }
     }

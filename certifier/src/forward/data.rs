@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parthack_env::canonical::{push_i64, push_string};
 use parthack_env::spec::{FieldSpec, Visibility};
-use parthack_env::value::{Decimal, FieldKind, Literal};
+use parthack_env::value::{Decimal, FieldKind, Literal, Value};
 
 /// What a cell holds, or what a projection reads. Within one field, equal data are equal values.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,7 +88,7 @@ impl Field {
 
     /// The datum of a literal.
     pub(super) fn take(&self, literal: &Literal, ids: &Ids) -> Result<Datum, Misfit> {
-        if self.optional && *literal == Literal::Null {
+        if self.optional && self.nameable() && *literal == Literal::Null {
             return Ok(Datum::Null);
         }
         if !self.sealed {
@@ -175,7 +175,8 @@ fn whole(text: &str) -> Result<i64, Misfit> {
 
 /// An imported value of no type.
 pub(super) fn raw(literal: &Literal) -> Datum {
-    let mut text = Vec::new();
-    literal.push_json(&mut text);
-    Datum::Raw(String::from_utf8_lossy(&text).into())
+    match literal.imported() {
+        Value::Number(number) => Datum::Decimal(number),
+        other => Datum::Raw(other.json().into()),
+    }
 }

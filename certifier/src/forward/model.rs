@@ -139,11 +139,15 @@ impl Model {
         let mut graphs: BTreeMap<_, Vec<Graph>> = BTreeMap::new();
         for graph in &spec.rules.field_transitions {
             let Some((name, field)) = types.field(&graph.entity_type, &graph.field) else { continue };
-            let pairs = graph
-                .pairs
-                .iter()
-                .map(|(from, to)| Ok((admit(&types, field, from)?, admit(&types, field, to)?)))
-                .collect::<Result<_, ModelFault>>()?;
+            let mut pairs = Graph::new();
+            for (from, to) in &graph.pairs {
+                let to = admit(&types, field, to)?;
+                // An imported field that was never set reads as null.
+                if release && *from == Literal::Null {
+                    pairs.push((Datum::Null, to.clone()));
+                }
+                pairs.push((admit(&types, field, from)?, to));
+            }
             graphs.entry((graph.entity_type.as_str().into(), name)).or_default().push(pairs);
         }
         let cue = |entry: &ScriptSpec| {
