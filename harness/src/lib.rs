@@ -1,7 +1,11 @@
 //! Runs, ledger, metrics, tables.
 #![warn(missing_docs)]
 
+pub mod cli;
 pub mod exact;
+pub mod failure;
+pub mod locate;
 pub mod published;
+pub mod release_check;
 pub mod statistics;
 pub mod table;

@@ -1,0 +1,85 @@
+//! `parthack evaluators`: who scores; and the child process in which the built-in ones do.
+
+use std::io::Write;
+
+use parthack_evaluators::registry::{Descriptor, descriptors};
+use parthack_evaluators::rules::Rule;
+use serde::Serialize;
+
+use crate::cli::{Output, ReportFormat};
+use crate::failure::{Exit, Failure};
+
+/// List the built-in evaluators
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  parthack evaluators --format json")]
+pub(super) struct Args {
+    /// What the list looks like
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: ReportFormat,
+}
+
+/// Answer payload lines as the named rule evaluators
+#[derive(Debug, clap::Args)]
+pub(super) struct ServeArgs {
+    /// Evaluator ids, in the order of the answers
+    #[arg(long, required = true, value_delimiter = ',', value_name = "IDS")]
+    rules: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    id: &'static str,
+    version: u32,
+    title: &'static str,
+    temporal_rule: &'static str,
+    attribution: &'static str,
+    decomposition: &'static str,
+    deterministic: bool,
+    reads: &'static str,
+}
+
+impl From<Descriptor> for Row {
+    fn from(of: Descriptor) -> Row {
+        Row {
+            id: of.id,
+            version: of.version,
+            title: of.title,
+            temporal_rule: of.temporal_rule,
+            attribution: of.attribution,
+            decomposition: of.decomposition,
+            deterministic: of.deterministic,
+            reads: of.reads,
+        }
+    }
+}
+
+pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
+    let rows: Vec<Row> = descriptors().into_iter().map(Row::from).collect();
+    match args.format {
+        ReportFormat::Json => out.json(&serde_json::json!({ "evaluators": rows }))?,
+        ReportFormat::Text => {
+            out.title(&format!("{:<22} {:<23} {:<12} {}", "id", "looks at", "attribution", "reads"))?;
+            for row in rows {
+                writeln!(out, "{:<22} {:<23} {:<12} {}", row.id, row.temporal_rule, row.attribution, row.reads)?;
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The rule of an id.
+///
+/// # Errors
+/// [`Failure::Usage`] for an id that is none, with those that are.
+pub(super) fn rule(id: &str) -> Result<Rule, Failure> {
+    Rule::from_id(id).ok_or_else(|| {
+        let known: Vec<&str> = Rule::ALL.iter().map(|rule| rule.id()).collect();
+        Failure::usage(format!("there is no evaluator {id:?}"), format!("one of: {}", known.join(", ")))
+    })
+}
+
+pub(super) fn serve(args: &ServeArgs, out: &mut Output) -> Result<Exit, Failure> {
+    let rules = args.rules.iter().map(|id| rule(id)).collect::<Result<Vec<_>, _>>()?;
+    parthack_evaluators::serve::serve(&rules, &mut std::io::stdin().lock(), out)?;
+    Ok(Exit::Done)
+}
