@@ -11,6 +11,9 @@ use parthack_env::release::RELEASE_PAYLOAD_FORMAT;
 use parthack_env::value::Literal;
 use parthack_env::world::Lifecycle;
 
+mod canonical;
+mod scan;
+
 /// What rule evaluators need of a payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicView {
@@ -75,6 +78,11 @@ enum Reading<'j> {
 /// # Errors
 /// [`InputError`] for bytes that are no payload.
 pub fn read(bytes: &[u8]) -> Result<PublicView, InputError> {
+    canonical::read(bytes).map_or_else(|| read_any(bytes), Ok)
+}
+
+/// Reads a payload whatever its spelling, through a tree; what it says decides.
+fn read_any(bytes: &[u8]) -> Result<PublicView, InputError> {
     let json = Json::parse(bytes)?;
     let root = Cursor::root(&json);
     let format = root.key("format")?;
@@ -368,5 +376,76 @@ fn equals(expected: &Literal, value: &Json<'_>) -> bool {
             parthack_env::canonical::canonical_bytes(value) == expected.as_bytes()
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parthack_env::payload::payload;
+    use parthack_env::replay::Replay;
+    use parthack_env::sample::{self, Dice};
+
+    /// The reader of canonical bytes takes every payload that the environment writes, and what it takes it reads as
+    /// the reader of trees does; also bytes that somebody changed.
+    #[test]
+    fn both_readers_agree() {
+        let (mut mutated, mut taken) = (0, 0);
+        for seed in 0..150 {
+            let task = sample::task(seed);
+            let mut dice = Dice::new(seed ^ 0x5ca1e);
+            let bytes = payload(&Replay::run(&task, &sample::trajectory(&task, &mut dice, 12)));
+            let view = canonical::read(&bytes).unwrap_or_else(|| panic!("seed {seed}: the payload is canonical"));
+            assert_eq!(Ok(view), read_any(&bytes), "seed {seed}");
+            for _ in 0..200 {
+                let changed = mutate(&bytes, &mut dice);
+                mutated += 1;
+                if let Some(view) = canonical::read(&changed) {
+                    taken += 1;
+                    assert_eq!(Ok(view), read_any(&changed), "seed {seed}: {}", String::from_utf8_lossy(&changed));
+                }
+            }
+        }
+        assert!(taken > mutated / 10 && taken < mutated, "{taken} of {mutated} changed payloads were taken");
+    }
+
+    /// One byte changed, or a piece cut out, doubled or put elsewhere.
+    fn mutate(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
+        let mut changed = bytes.to_vec();
+        let from = dice.below(bytes.len());
+        let to = (from + 1 + dice.below(24)).min(bytes.len());
+        let alphabet = b"0123456789-.eE\"\\{}[],: tfnabcgs\n\xc3";
+        match dice.below(6) {
+            0 => drop(changed.drain(from..to)),
+            1 => {
+                let piece = bytes[from..to].to_vec();
+                let at = dice.below(changed.len());
+                changed.splice(at..at, piece);
+            }
+            2 => {
+                // Another entity, actor, lifecycle or value in the same place: still a payload, mostly.
+                const WORDS: [(&str, &str); 10] = [
+                    ("\"a\"", "\"b\""),
+                    ("\"b\"", "\"z\""),
+                    ("\"c\"", "\"a\""),
+                    ("\"agent\"", "\"user\""),
+                    ("\"live\"", "\"deleted\""),
+                    ("\"f0\"", "\"f1\""),
+                    ("\"t0\"", "\"t1\""),
+                    ("null", "[\"p\",{\"token\":\"x\"}]"),
+                    ("\"u\"", "\"a\\n\""),
+                    ("true", "{\"a\":1,\"token\":\"x\"}"),
+                ];
+                let (old, new) = WORDS[dice.below(WORDS.len())];
+                let text = String::from_utf8_lossy(&changed).into_owned();
+                let places: Vec<usize> = text.match_indices(old).map(|(at, _)| at).collect();
+                if !places.is_empty() {
+                    let at = places[dice.below(places.len())];
+                    changed.splice(at..at + old.len(), new.bytes());
+                }
+            }
+            _ => changed[from] = alphabet[dice.below(alphabet.len())],
+        }
+        changed
     }
 }
