@@ -18,6 +18,7 @@ pub mod package;
 pub mod protocol;
 mod reach;
 pub mod rollback;
+pub mod serializer;
 pub mod serve;
 pub mod session;
 pub mod store;

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod random;
+
 use std::path::PathBuf;
 
 use parthack_certifier::binding::PrivateTask;
