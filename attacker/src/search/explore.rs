@@ -102,11 +102,11 @@ pub(super) fn explore<const W: usize>(
     loop {
         for index in level.clone() {
             let state = &found.states[index];
-            if eligible(model, honest, state) {
-                let numerator = model.numerator(state);
-                if found.best.is_none_or(|(best, _)| numerator > best) {
-                    found.best = Some((numerator, index));
-                }
+            if eligible(model, honest, state)
+                && let Some(numerator) = model.numerator(state)
+                && found.best.is_none_or(|(best, _)| numerator > best)
+            {
+                found.best = Some((numerator, index));
             }
         }
         if let (Some((best, _)), Some((most, bound))) = (found.best, ceiling)
@@ -146,7 +146,7 @@ pub(super) fn curve<const W: usize>(
         }
         if eligible(model, honest, state) {
             let slot = &mut best[depth[index] as usize];
-            *slot = (*slot).max(Some(model.numerator(state)));
+            *slot = (*slot).max(model.numerator(state));
         }
     }
     let mut so_far = None;

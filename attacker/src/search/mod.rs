@@ -6,6 +6,7 @@ mod cone;
 mod enabled;
 mod explore;
 mod layout;
+mod memory;
 mod model;
 mod universe;
 mod visited;
@@ -21,6 +22,7 @@ use parthack_env::task::Task;
 use parthack_evaluators::rules::Rule;
 use parthack_evaluators::score::ExactScore;
 
+use memory::Memory;
 use model::{Model, Prepared};
 
 pub use universe::universe;
@@ -74,7 +76,7 @@ impl Bound {
 /// What was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
-    /// Different states.
+    /// Different states, over all explorations that the answer took.
     pub states: u64,
     /// Transitions generated.
     pub transitions: u64,
@@ -84,6 +86,17 @@ pub struct Statistics {
     pub state_bits: u32,
     /// Entities outside the cone of influence.
     pub dropped_entities: u32,
+}
+
+impl Statistics {
+    /// Counts of one more exploration; depth, width and cone are the widest.
+    fn add(&mut self, other: Statistics) {
+        self.states += other.states;
+        self.transitions += other.transitions;
+        self.depth = self.depth.max(other.depth);
+        self.state_bits = self.state_bits.max(other.state_bits);
+        self.dropped_entities = other.dropped_entities;
+    }
 }
 
 /// What a search found.
@@ -145,11 +158,46 @@ pub enum SearchError {
 /// [`SearchError`].
 pub fn search(task: &Task, target: Rule, options: &SearchOptions) -> Result<SearchOutcome, SearchError> {
     let honest = Honest::of(task)?;
-    let prepared = Prepared::new(task, target)?;
+    let m = u32::try_from(task.m()).unwrap_or(0);
+    let mut spent = Statistics::default();
+    if Memory::is_peak(target) && !options.prove && options.max_steps.is_none() {
+        // From the greatest score down: can it be had at all? One bit of memory answers that.
+        let honest_peak = honest.frames.iter().fold(0, |memory, frame| target.observe(memory, *frame));
+        for numerator in (honest_peak + 1..=m).rev() {
+            let bound = if numerator == m { Bound::Greatest } else { Bound::ClosedSet };
+            let memory = Memory::Reached(target, numerator);
+            let outcome = search_with(task, target, memory, &honest, Some((numerator, bound)), options, &mut spent)?;
+            if outcome.best.is_some() {
+                return Ok(outcome);
+            }
+        }
+        let ceiling = Some((honest_peak, Bound::ClosedSet));
+        return search_with(task, target, Memory::Full(target), &honest, ceiling, options, &mut spent);
+    }
+    let ceiling = if options.prove {
+        None
+    } else if target.is_matched_vector_control() {
+        Some((target.numerator(m, 0, honest.frames.last().copied().unwrap_or_default()), Bound::MatchedVectors))
+    } else {
+        Some((m, Bound::Greatest))
+    };
+    search_with(task, target, Memory::Full(target), &honest, ceiling, options, &mut spent)
+}
+
+fn search_with(
+    task: &Task,
+    target: Rule,
+    memory: Memory,
+    honest: &Honest,
+    ceiling: Option<(u32, Bound)>,
+    options: &SearchOptions,
+    spent: &mut Statistics,
+) -> Result<SearchOutcome, SearchError> {
+    let prepared = Prepared::new(task, memory)?;
     match prepared.layout.words() {
-        1 => run(&Model::<1>::new(prepared)?, &honest, target, options),
-        2 => run(&Model::<2>::new(prepared)?, &honest, target, options),
-        _ => run(&Model::<4>::new(prepared)?, &honest, target, options),
+        1 => run(&Model::<1>::new(prepared)?, honest, target, ceiling, options, spent),
+        2 => run(&Model::<2>::new(prepared)?, honest, target, ceiling, options, spent),
+        _ => run(&Model::<4>::new(prepared)?, honest, target, ceiling, options, spent),
     }
 }
 
@@ -160,7 +208,7 @@ pub fn search(task: &Task, target: Rule, options: &SearchOptions) -> Result<Sear
 /// As [`search`].
 pub fn curve(task: &Task, target: Rule, longest: u32) -> Result<Vec<Option<ExactScore>>, SearchError> {
     let honest = Honest::of(task)?;
-    let prepared = Prepared::new(task, target)?;
+    let prepared = Prepared::new(task, Memory::Full(target))?;
     match prepared.layout.words() {
         1 => explore::curve(&Model::<1>::new(prepared)?, &honest, longest),
         2 => explore::curve(&Model::<2>::new(prepared)?, &honest, longest),
@@ -187,7 +235,7 @@ pub fn reached(task: &Task, max_states: usize) -> Result<Reached, SearchError> {
         let vectors: BTreeSet<(u32, u32)> = found.all().iter().map(|state| model.vectors(state)).collect();
         Ok(Reached { vectors: vectors.into_iter().collect(), statistics: found.statistics(model) })
     }
-    let prepared = Prepared::new(task, Rule::Csps)?;
+    let prepared = Prepared::new(task, Memory::Full(Rule::Csps))?;
     match prepared.layout.words() {
         1 => of(&Model::<1>::new(prepared)?, max_states),
         2 => of(&Model::<2>::new(prepared)?, max_states),
@@ -226,18 +274,13 @@ fn run<const W: usize>(
     model: &Model<'_, W>,
     honest: &Honest,
     target: Rule,
+    ceiling: Option<(u32, Bound)>,
     options: &SearchOptions,
+    spent: &mut Statistics,
 ) -> Result<SearchOutcome, SearchError> {
     let task = model.task;
     let m = u32::try_from(task.m()).unwrap_or(0);
     let honest_score = target.score(m, &honest.frames);
-    let ceiling = if options.prove {
-        None
-    } else if target.is_matched_vector_control() {
-        Some((target.numerator(m, 0, honest.frames.last().copied().unwrap_or_default()), Bound::MatchedVectors))
-    } else {
-        Some((m, Bound::Greatest))
-    };
     let found = explore::explore(model, honest, ceiling, options)?;
     let best = found.best.map(|(numerator, _)| ExactScore::new(numerator, m));
     let mut witness = None;
@@ -248,7 +291,8 @@ fn run<const W: usize>(
         confirm(task, target, honest, best, &steps)?;
         witness = (steps.len() <= MAX_STEPS).then_some(steps);
     }
-    let statistics = found.statistics(model);
+    spent.add(found.statistics(model));
+    let statistics = *spent;
     let digest = (options.prove && found.bound == Bound::ClosedSet).then(|| found.digest());
     Ok(SearchOutcome { honest: honest_score, best, witness, witness_length, bound: found.bound, digest, statistics })
 }

@@ -12,8 +12,8 @@ use super::alphabet::{Letter, alphabet};
 use super::cone::{Cone, cone};
 use super::enabled::Enabled;
 use super::layout::{Bits, Layout};
+use super::memory::Memory;
 use parthack_env::frames::Frame;
-use parthack_evaluators::rules::Rule;
 
 /// A test of packed words.
 #[derive(Debug, Clone)]
@@ -165,7 +165,7 @@ pub(super) struct Model<'t, const W: usize> {
     predicates: Vec<Packed>,
     script: Vec<Entry<W>>,
     release: bool,
-    rule: Rule,
+    memory: Memory,
     pub dropped_entities: u32,
     /// The honest log as events of the model, if it is one; then a position follows how far a log equals it.
     pub honest: Option<Vec<usize>>,
@@ -175,7 +175,7 @@ pub(super) struct Model<'t, const W: usize> {
 /// Everything about a task and a target that does not depend on the width of a state.
 pub(super) struct Prepared<'t> {
     task: &'t Task,
-    rule: Rule,
+    memory: Memory,
     cone: Cone,
     pub layout: Layout,
     letters: Vec<Letter>,
@@ -183,21 +183,21 @@ pub(super) struct Prepared<'t> {
 }
 
 impl<'t> Prepared<'t> {
-    pub(super) fn new(task: &'t Task, rule: Rule) -> Result<Prepared<'t>, SearchError> {
+    pub(super) fn new(task: &'t Task, memory: Memory) -> Result<Prepared<'t>, SearchError> {
         let cone = cone(task);
         let plain = Layout::new(task, &cone, 0, 1)?;
         let letters = alphabet(task, &cone, &plain)?;
         let honest = honest_events(task, &cone, &letters);
         let positions = honest.as_ref().map_or(1, |letters| letters.len() + 2);
         let m = u32::try_from(task.m()).unwrap_or(0);
-        let layout = Layout::new(task, &cone, rule.memory_bits(m), positions)?;
-        Ok(Prepared { task, rule, cone, layout, letters, honest })
+        let layout = Layout::new(task, &cone, memory.bits(m), positions)?;
+        Ok(Prepared { task, memory, cone, layout, letters, honest })
     }
 }
 
 impl<'t, const W: usize> Model<'t, W> {
     pub(super) fn new(prepared: Prepared<'t>) -> Result<Model<'t, W>, SearchError> {
-        let Prepared { task, rule, cone, layout, letters, honest } = prepared;
+        let Prepared { task, memory, cone, layout, letters, honest } = prepared;
         let compiler = Compiler { task, cone: &cone, layout: &layout };
         let predicates: Vec<Packed> = task.active_predicates().iter().map(|test| compiler.test(test)).collect();
         let transitions =
@@ -223,7 +223,7 @@ impl<'t, const W: usize> Model<'t, W> {
             predicates,
             script,
             release: task.is_release(),
-            rule,
+            memory,
             dropped_entities: u32::try_from(dropped).unwrap_or(u32::MAX),
             honest,
             initial: [0; W],
@@ -283,7 +283,7 @@ impl<'t, const W: usize> Model<'t, W> {
     fn remember(&self, state: &mut [u64; W]) {
         if self.layout.memory.mask != 0 {
             let frame = self.frame(state);
-            let memory = self.rule.observe(self.layout.memory.get(state) as u32, frame);
+            let memory = self.memory.observe(self.layout.memory.get(state) as u32, frame);
             self.layout.memory.set(state, u64::from(memory));
         }
     }
@@ -457,11 +457,11 @@ impl<'t, const W: usize> Model<'t, W> {
         }
     }
 
-    /// Numerator of the target's score over m.
+    /// Numerator of the target's score over m; none where the state does not have the score that is asked for.
     #[inline]
-    pub(super) fn numerator(&self, state: &[u64]) -> u32 {
+    pub(super) fn numerator(&self, state: &[u64]) -> Option<u32> {
         let memory = self.layout.memory.get(state) as u32;
-        self.rule.numerator(self.predicates.len() as u32, memory, self.frame(state))
+        self.memory.numerator(self.predicates.len() as u32, memory, self.frame(state))
     }
 
     /// The goal version in force.
