@@ -88,6 +88,10 @@ pub fn push_i64(out: &mut Vec<u8>, value: i64) {
 
 /// Appends an integer.
 pub fn push_u64(out: &mut Vec<u8>, mut value: u64) {
+    if let Ok(digit @ 0..10) = u8::try_from(value) {
+        out.push(b'0' + digit);
+        return;
+    }
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {
@@ -103,11 +107,19 @@ pub fn push_u64(out: &mut Vec<u8>, mut value: u64) {
 
 /// Appends a string in double quotes, with the shortest escapes.
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
-    out.push(b'"');
     let bytes = text.as_bytes();
+    out.reserve(bytes.len() + 2);
+    out.push(b'"');
+    let is_plain = |byte: &u8| (*byte >= 0x20) & (*byte != b'"') & (*byte != b'\\');
+    // Without an early end, so that many bytes are looked at together; most strings need no escape.
+    if bytes.iter().fold(true, |plain, byte| plain & is_plain(byte)) {
+        out.extend_from_slice(bytes);
+        out.push(b'"');
+        return;
+    }
     let mut run = 0;
     for (at, byte) in bytes.iter().enumerate() {
-        if *byte >= 0x20 && *byte != b'"' && *byte != b'\\' {
+        if is_plain(byte) {
             continue;
         }
         out.extend_from_slice(&bytes[run..at]);

@@ -166,7 +166,7 @@ fn update(task: &Task, world: &World, slot: Slot, writes: &[(FieldIndex, Value)]
         return refuse(RefusalCode::TooManyFields, format!("one update may change at most {most} field(s)"));
     }
     let entity_type = task.slots[slot.at()].entity_type;
-    let mut diff = Diff::default();
+    let mut diff = Diff { fields: Vec::with_capacity(writes.len()), ..Diff::default() };
     let mut after = before.clone();
     for (field, new) in writes {
         let old = &before.fields[field.at()];

@@ -22,6 +22,7 @@ mod resolve;
 #[cfg(feature = "sample")]
 pub mod sample;
 pub mod spec;
+mod spelling;
 pub mod steps;
 pub mod task;
 pub mod value;

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use crate::canonical::{Hash, push_key, push_number_entry, push_string, push_text_entry};
+use crate::canonical::{Hash, push_key, push_string, push_text_entry, push_u64};
 use crate::engine::Diff;
 use crate::names::{Actor, Operation};
 use crate::task::{Slot, Task};
-use crate::value::Value;
 use crate::world::{Entity, World};
 
 /// One successful operation.
@@ -36,10 +35,8 @@ pub struct Event {
 
 impl Event {
     /// Completes an event with its hash.
-    #[must_use]
-    pub(crate) fn seal(mut self, task: &Task, buffer: &mut Vec<u8>) -> Event {
+    pub(crate) fn seal(&mut self, task: &Task, buffer: &mut Vec<u8>) {
         self.hash = self.computed_hash(task, buffer);
-        self
     }
 
     /// The hash that the other fields call for.
@@ -64,31 +61,36 @@ impl Event {
     }
 
     fn push_entries(&self, task: &Task, out: &mut Vec<u8>, hashes: bool) {
-        let target = self.target.map(|slot| (slot, &task.slots[slot.at()]));
-        out.push(b'{');
-        push_text_entry(out, "actor", self.actor.word());
-        push_key(out, "diff");
+        let target = self.target.map(|slot| &task.spelling.slots[slot.at()]);
+        out.extend_from_slice(b"{\"actor\":\"");
+        out.extend_from_slice(self.actor.word().as_bytes());
+        out.extend_from_slice(b"\",\"diff\":");
         push_diff(task, self.target, &self.diff, out);
-        push_number_entry(out, "goal_version", u64::from(self.goal_version));
+        out.extend_from_slice(b",\"goal_version\":");
+        push_u64(out, u64::from(self.goal_version));
         if hashes {
             push_text_entry(out, "hash", &self.hash.hex());
         }
-        if let Some((_, info)) = target {
-            push_text_entry(out, "id", &info.id);
+        if let Some(spelling) = target {
+            out.extend_from_slice(&spelling.id);
         }
-        push_text_entry(out, "op", self.operation.word());
+        out.extend_from_slice(b",\"op\":\"");
+        out.extend_from_slice(self.operation.word().as_bytes());
+        out.push(b'"');
         if hashes {
             push_text_entry(out, "previous_hash", &self.previous_hash.hex());
         }
-        push_number_entry(out, "seq", u64::from(self.sequence));
+        out.extend_from_slice(b",\"seq\":");
+        push_u64(out, u64::from(self.sequence));
         if hashes {
             push_text_entry(out, "state_hash", &self.state_hash.hex());
         }
-        push_number_entry(out, "tick", u64::from(self.tick));
-        if let Some((_, info)) = target {
-            push_text_entry(out, "type", &task.spec.entity_types[info.entity_type].name);
+        out.extend_from_slice(b",\"tick\":");
+        push_u64(out, u64::from(self.tick));
+        match target {
+            Some(spelling) => out.extend_from_slice(&spelling.entity_type),
+            None => out.push(b'}'),
         }
-        out.push(b'}');
     }
 }
 
@@ -100,26 +102,20 @@ pub const EVENT_KEYS: [&str; 11] =
 pub(crate) fn push_diff(task: &Task, target: Option<Slot>, diff: &Diff, out: &mut Vec<u8>) {
     out.push(b'{');
     if let (Some(slot), false) = (target, diff.fields.is_empty()) {
-        let entity_type = task.slots[slot.at()].entity_type;
-        let specs = &task.spec.entity_types[entity_type].fields;
-        push_key(out, "fields");
-        out.push(b'{');
-        let order = &task.field_order[entity_type];
-        let mut push = |field: &crate::task::FieldIndex, before: &Value, after: &Value| {
-            push_key(out, &specs[field.at()].name);
-            out.push(b'[');
-            before.push_json(out);
-            out.push(b',');
-            after.push_json(out);
-            out.push(b']');
-        };
-        if let [(field, before, after)] = diff.fields.as_slice() {
-            push(field, before, after);
-        } else {
-            for wanted in order {
-                if let Some((field, before, after)) = diff.fields.iter().find(|(field, ..)| field == wanted) {
-                    push(field, before, after);
+        out.extend_from_slice(b"\"fields\":{");
+        let mut first = true;
+        for (wanted, key) in &task.spelling.fields[task.slots[slot.at()].entity_type] {
+            if let Some((_, before, after)) = diff.fields.iter().find(|(field, ..)| field == wanted) {
+                if !first {
+                    out.push(b',');
                 }
+                first = false;
+                out.extend_from_slice(key);
+                out.push(b'[');
+                before.push_json(out);
+                out.push(b',');
+                after.push_json(out);
+                out.push(b']');
             }
         }
         out.push(b'}');

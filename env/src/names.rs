@@ -1,6 +1,8 @@
 //! Identifiers and the words that several formats share.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Characters of the longest identifier.
 pub const MAX_IDENTIFIER: usize = 64;
@@ -28,6 +30,29 @@ pub fn skeleton(identifier: &str) -> String {
             other => other,
         })
         .collect()
+}
+
+/// A look-up by name. Names come from files with few of them (see `limits`), so the hash needs speed and no key.
+pub(crate) type ByName<K, V> = HashMap<K, V, BuildHasherDefault<NameHasher>>;
+
+/// Multiplicative hashing, eight bytes at a time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct NameHasher(u64);
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let word = match <[u8; 8]>::try_from(chunk) {
+                Ok(full) => u64::from_le_bytes(full),
+                Err(_) => chunk.iter().fold(chunk.len() as u64, |word, byte| (word << 8) | u64::from(*byte)),
+            };
+            self.0 = (self.0.rotate_left(26) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
 }
 
 /// Who acts. The wrapper assigns the class (P, A.1); no step names it.

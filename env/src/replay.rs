@@ -95,6 +95,11 @@ impl<'t> Replay<'t> {
     #[must_use]
     pub fn run(task: &'t Task, steps: &[Step]) -> Replay<'t> {
         let mut replay = Replay::begin(task);
+        let most = steps.len() + task.script.len();
+        replay.steps.reserve(steps.len());
+        replay.events.reserve(most);
+        replay.snapshots.reserve(most);
+        replay.transcript.reserve(most);
         for step in steps {
             replay.agent(step);
         }
@@ -231,7 +236,7 @@ impl<'t> Replay<'t> {
             Outcome::Applied { world, diff } => {
                 let sequence = u32::try_from(self.events.len()).unwrap_or(u32::MAX).saturating_add(1);
                 self.note(actor, origin, StepResult::Applied(sequence));
-                let event = Event {
+                let mut event = Event {
                     sequence,
                     tick: u32::try_from(self.transcript.len()).unwrap_or(u32::MAX),
                     actor,
@@ -242,8 +247,8 @@ impl<'t> Replay<'t> {
                     state_hash: world.state_hash(),
                     previous_hash: self.head,
                     hash: Hash([0; 32]),
-                }
-                .seal(self.task, &mut self.buffer);
+                };
+                event.seal(self.task, &mut self.buffer);
                 self.head = event.hash;
                 self.events.push(event);
                 self.snapshots.push(world.clone());

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use crate::input::InputError;
 use crate::limits::{MAX_ENTITIES, MAX_PREDICATES};
-use crate::names::{Actor, Operation};
+use crate::names::{Actor, ByName, Operation};
 use crate::predicate::{Comparison, FieldTest, Predicate};
 use crate::spec::{EntityTypeSpec, Recreate, Semantics, TaskSpec, Trigger, Visibility};
+use crate::spelling::Spelling;
 use crate::steps::Step;
 use crate::value::{FieldKind, Literal, Value, ValueFault};
 use crate::world::{Entity, Lifecycle, World};
@@ -282,10 +283,11 @@ pub struct Task {
     pub script: Vec<ScriptEntry>,
     /// Field indexes of each type in the order of their names (the order of canonical JSON).
     pub field_order: Vec<Vec<FieldIndex>>,
+    pub(crate) spelling: Spelling,
     active: usize,
-    slot_of: HashMap<Arc<str>, Vec<(usize, Slot)>>,
-    type_of: HashMap<String, usize>,
-    field_of: Vec<HashMap<String, FieldIndex>>,
+    slot_of: ByName<Arc<str>, Vec<(usize, Slot)>>,
+    type_of: ByName<String, usize>,
+    field_of: Vec<ByName<String, FieldIndex>>,
 }
 
 /// Why a step over names is no action of a task.
@@ -330,7 +332,7 @@ impl Task {
         slot_of: HashMap<Arc<str>, Vec<(usize, Slot)>>,
         active: usize,
     ) -> Task {
-        let field_order = spec
+        let field_order: Vec<Vec<FieldIndex>> = spec
             .entity_types
             .iter()
             .map(|entity_type| {
@@ -341,6 +343,7 @@ impl Task {
                 names.into_values().collect()
             })
             .collect();
+        let spelling = Spelling::of(&spec, &slots, &field_order);
         let mut task = Task {
             slots,
             initial: World::empty(spec.initial_goal_version),
@@ -349,10 +352,11 @@ impl Task {
             preconditions: Vec::new(),
             script: Vec::new(),
             field_order,
+            spelling,
             active,
-            slot_of,
-            type_of,
-            field_of,
+            slot_of: slot_of.into_iter().collect(),
+            type_of: type_of.into_iter().collect(),
+            field_of: field_of.into_iter().map(|names| names.into_iter().collect()).collect(),
             spec,
         };
         task.initial = World::new(&task, entities, task.spec.initial_goal_version);

@@ -60,6 +60,12 @@ impl Value {
                 push_string(out, token);
                 out.push(b'}');
             }
+            Value::Number(number) if number.integer && number.exponent == 0 && !number.digits.is_empty() => {
+                if number.negative {
+                    out.push(b'-');
+                }
+                out.extend_from_slice(number.digits.as_bytes());
+            }
             Value::Number(number) => out.extend_from_slice(number.to_string().as_bytes()),
             Value::Opaque(text) => out.extend_from_slice(text.as_bytes()),
         }
@@ -514,12 +520,15 @@ mod tests {
             ("-0.0", "0.0"),
             ("0.1", "0.1"),
             ("120", "120"),
+            ("-17", "-17"),
+            ("0", "0"),
             ("1.50", "1.5"),
             ("12.0", "12.0"),
             ("-2.25", "-2.25"),
             ("0.001", "0.001"),
         ] {
             assert_eq!(Decimal::parse(text).to_string(), shown);
+            assert_eq!(Value::Number(Arc::new(Decimal::parse(text))).json(), shown);
             assert_eq!(Decimal::parse(shown), Decimal::parse(text));
         }
         assert_eq!(Decimal::parse("1e99999999999999999999"), Decimal::parse("1e99999999999999999999"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::canonical::{Hash, push_key, push_number_entry, push_text_entry};
+use crate::canonical::{Hash, push_number_entry, push_u64};
 use crate::task::{FieldIndex, Slot, Task, Test};
 use crate::value::Value;
 
@@ -83,19 +83,25 @@ impl Entity {
 
     /// Appends canonical JSON.
     pub fn push_json(&self, task: &Task, slot: Slot, out: &mut Vec<u8>) {
-        let info = &task.slots[slot.at()];
-        let entity_type = &task.spec.entity_types[info.entity_type];
+        let spelling = &task.spelling.slots[slot.at()];
         out.extend_from_slice(b"{\"fields\":{");
-        for field in &task.field_order[info.entity_type] {
-            push_key(out, &entity_type.fields[field.at()].name);
+        for (index, (field, key)) in task.spelling.fields[task.slots[slot.at()].entity_type].iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(key);
             self.fields[field.at()].push_json(out);
         }
         out.push(b'}');
-        push_text_entry(out, "id", &info.id);
-        push_number_entry(out, "incarnation", u64::from(self.incarnation));
-        push_text_entry(out, "lifecycle", self.lifecycle.word());
-        push_text_entry(out, "type", &entity_type.name);
-        out.push(b'}');
+        out.extend_from_slice(&spelling.id);
+        out.extend_from_slice(b",\"incarnation\":");
+        push_u64(out, u64::from(self.incarnation));
+        out.extend_from_slice(match self.lifecycle {
+            Lifecycle::Absent => b",\"lifecycle\":\"absent\"",
+            Lifecycle::Live => b",\"lifecycle\":\"live\"",
+            Lifecycle::Deleted => b",\"lifecycle\":\"deleted\"",
+        });
+        out.extend_from_slice(&spelling.entity_type);
     }
 }
 
@@ -177,12 +183,9 @@ impl World {
         buffer.clear();
         buffer.extend_from_slice(b"state\0");
         buffer.extend_from_slice(&self.goal_version.to_le_bytes());
-        for (info, entity) in task.slots.iter().zip(self.entities.iter()) {
+        for (spelling, entity) in task.spelling.slots.iter().zip(self.entities.iter()) {
             if entity.lifecycle != Lifecycle::Absent {
-                buffer.extend_from_slice(task.spec.entity_types[info.entity_type].name.as_bytes());
-                buffer.push(b'/');
-                buffer.extend_from_slice(info.id.as_bytes());
-                buffer.push(0);
+                buffer.extend_from_slice(&spelling.state_key);
                 buffer.extend_from_slice(&entity.leaf.0);
             }
         }
