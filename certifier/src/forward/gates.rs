@@ -60,7 +60,7 @@ impl Forward {
         let known = |key: &str| matches!(key, "format" | "task_id" | "steps" | "log" | "name");
         if entries.iter().any(|(key, _)| !known(key))
             || json.get("format").and_then(Json::as_str) != Some(CANDIDATE_FORMAT)
-            || json.get("task_id").and_then(Json::as_str) != Some(&self.model.task_id)
+            || json.get("task_id").is_none_or(|id| Cursor::root(id).identifier().is_err())
             || json.get("name").is_some_and(|name| Cursor::root(name).prose(200).is_err())
         {
             return Err(malformed);
@@ -77,6 +77,11 @@ impl Forward {
         let mut steps = Vec::with_capacity(items.len());
         for item in items {
             steps.push(read_step(item)?);
+        }
+        // The envelope is read whole before the task is asked: a step without an operation of the environment's is found
+        // before a value that does not fit the task.
+        if json.get("task_id").and_then(Json::as_str) != Some(&self.model.task_id) {
+            return Err(malformed);
         }
         if steps.iter().any(|step| self.model.fit(step, Actor::Agent).err() == Some(Refused::Kind)) {
             return Err(malformed);
