@@ -194,8 +194,7 @@ impl TaskCertifier {
     /// # Errors
     /// The certifiers disagree, or the log cannot be certified: a fault, no verdict.
     pub fn judge(&self, honest: &Certificate, candidate: &[u8]) -> Result<Verdict, CertifyError> {
-        let read = Candidate::read(candidate);
-        match read.and_then(|candidate| candidate.replay(&self.task).map(|replay| (candidate.steps, replay))) {
+        match Candidate::admit(&self.task, candidate) {
             Err(PublicRefusal { code, fault }) => {
                 Ok(Verdict { code: Some(code), fault: Some(fault.to_string()), certificate: None })
             }

@@ -8,8 +8,8 @@ use crate::json::Json;
 use crate::log::EVENT_KEYS;
 use crate::names::Actor;
 use crate::replay::Replay;
-use crate::spec::read_steps;
-use crate::steps::{Step, StepFault, push_steps};
+use crate::spec::step_items;
+use crate::steps::{Step, StepFault, StepSource, push_steps};
 use crate::task::{ResolveFault, Task};
 
 /// Format of candidates.
@@ -101,22 +101,50 @@ impl Candidate {
     /// Reads a candidate.
     ///
     /// # Errors
-    /// `malformed_schema`, or `illegal_action` for an operation that does not exist.
+    /// `malformed_schema` for any fault of the schema; else `illegal_action` for an operation that does not exist.
     pub fn read(bytes: &[u8]) -> Result<Candidate, PublicRefusal> {
+        match Self::read_envelope(bytes) {
+            Err(fault) => Err(PublicRefusal { code: RefusalOfCandidate::MalformedSchema, fault }),
+            Ok((_, Some(fault))) => Err(PublicRefusal { code: RefusalOfCandidate::IllegalAction, fault }),
+            Ok((candidate, None)) => Ok(candidate),
+        }
+    }
+
+    /// Reads a candidate and passes it through the executable gates of a task, in their order (SPEC §15.5): every fault
+    /// of the schema comes before an operation that does not exist, wherever they stand.
+    ///
+    /// # Errors
+    /// The first gate that refuses.
+    pub fn admit<'t>(task: &'t Task, bytes: &[u8]) -> Result<(Candidate, Replay<'t>), PublicRefusal> {
         let malformed = |fault| PublicRefusal { code: RefusalOfCandidate::MalformedSchema, fault };
-        let json = Json::parse(bytes).map_err(malformed)?;
+        let (candidate, unknown) = Self::read_envelope(bytes).map_err(malformed)?;
+        candidate.check_tools(task)?;
+        if let Some(fault) = unknown {
+            return Err(PublicRefusal { code: RefusalOfCandidate::IllegalAction, fault });
+        }
+        let replay = candidate.run(task)?;
+        Ok((candidate, replay))
+    }
+
+    /// The envelope with the steps whose operation exists, and the fault of the first whose operation does not.
+    fn read_envelope(bytes: &[u8]) -> Result<(Candidate, Option<InputError>), InputError> {
+        let json = Json::parse(bytes)?;
         let root = Cursor::root(&json);
-        root.object(&["format", "task_id", "steps", "log", "name"]).map_err(malformed)?;
-        root.format(CANDIDATE_FORMAT).map_err(malformed)?;
-        let task_id = root.key("task_id").and_then(|c| c.identifier().map(str::to_owned)).map_err(malformed)?;
-        let name = root.optional("name").map(|c| c.prose(200).map(str::to_owned)).transpose().map_err(malformed)?;
-        let log = root.optional("log").map(|c| read_log(&c)).transpose().map_err(malformed)?;
-        let steps = root.key("steps").map_err(malformed)?;
-        let steps = read_steps(&steps).map_err(|fault| match fault {
-            StepFault::Schema(fault) => malformed(fault),
-            StepFault::UnknownOperation(fault) => PublicRefusal { code: RefusalOfCandidate::IllegalAction, fault },
-        })?;
-        Ok(Candidate { task_id, steps, log, name })
+        root.object(&["format", "task_id", "steps", "log", "name"])?;
+        root.format(CANDIDATE_FORMAT)?;
+        let task_id = root.key("task_id")?.identifier()?.to_owned();
+        let name = root.optional("name").map(|c| c.prose(200).map(str::to_owned)).transpose()?;
+        let log = root.optional("log").map(|c| read_log(&c)).transpose()?;
+        let mut steps = Vec::new();
+        let mut unknown = None;
+        for item in step_items(&root.key("steps")?)? {
+            match Step::read(&item, StepSource::Submitted) {
+                Ok(step) => steps.push(step),
+                Err(StepFault::Schema(fault)) => return Err(fault),
+                Err(StepFault::UnknownOperation(fault)) => unknown = unknown.or(Some(fault)),
+            }
+        }
+        Ok((Candidate { task_id, steps, log, name }, unknown))
     }
 
     /// Canonical bytes.
@@ -152,16 +180,12 @@ impl Candidate {
     /// # Errors
     /// The first gate that refuses.
     pub fn replay<'t>(&self, task: &'t Task) -> Result<Replay<'t>, PublicRefusal> {
-        if self.task_id != task.spec.id {
-            let fault = InputError::at("/task_id", format!("{:?}", self.task_id), format!("{:?}", task.spec.id));
-            return Err(PublicRefusal { code: RefusalOfCandidate::MalformedSchema, fault });
-        }
-        for (index, step) in self.steps.iter().enumerate() {
-            if let Err(ResolveFault::WrongType { field, found, expected }) = task.resolve(step, Actor::Agent) {
-                let fault = InputError::at(format!("/steps/{index}/fields/{field}"), found, expected);
-                return Err(PublicRefusal { code: RefusalOfCandidate::MalformedSchema, fault });
-            }
-        }
+        self.check_tools(task)?;
+        self.run(task)
+    }
+
+    /// Replays steps that fit the tools, and checks the claimed log.
+    fn run<'t>(&self, task: &'t Task) -> Result<Replay<'t>, PublicRefusal> {
         let mut replay = Replay::begin(task);
         for (index, step) in self.steps.iter().enumerate() {
             replay.agent(step);
@@ -174,6 +198,21 @@ impl Candidate {
             check_log(task, &replay, claimed)?;
         }
         Ok(replay)
+    }
+
+    /// The task's own schema: its id, and values of the types that its tools take.
+    fn check_tools(&self, task: &Task) -> Result<(), PublicRefusal> {
+        if self.task_id != task.spec.id {
+            let fault = InputError::at("/task_id", format!("{:?}", self.task_id), format!("{:?}", task.spec.id));
+            return Err(PublicRefusal { code: RefusalOfCandidate::MalformedSchema, fault });
+        }
+        for (index, step) in self.steps.iter().enumerate() {
+            if let Err(ResolveFault::WrongType { field, found, expected }) = task.resolve(step, Actor::Agent) {
+                let fault = InputError::at(format!("/steps/{index}/fields/{field}"), found, expected);
+                return Err(PublicRefusal { code: RefusalOfCandidate::MalformedSchema, fault });
+            }
+        }
+        Ok(())
     }
 }
 

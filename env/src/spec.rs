@@ -375,13 +375,16 @@ impl TaskSpec {
 /// # Errors
 /// The first step that is none.
 pub fn read_steps(list: &Cursor<'_, '_>) -> Result<Vec<Step>, StepFault> {
+    step_items(list)?.iter().map(|item| Step::read(item, StepSource::Submitted)).collect()
+}
+
+/// The items of a list of submitted steps.
+pub(crate) fn step_items<'j, 'a>(list: &Cursor<'j, 'a>) -> Result<Vec<Cursor<'j, 'a>>, InputError> {
     let items = list.items()?;
     if items.len() > MAX_STEPS {
-        return Err(StepFault::Schema(
-            list.fault_found(format!("{} steps", items.len()), format!("at most {MAX_STEPS} steps")),
-        ));
+        return Err(list.fault_found(format!("{} steps", items.len()), format!("at most {MAX_STEPS} steps")));
     }
-    items.iter().map(|item| Step::read(item, StepSource::Submitted)).collect()
+    Ok(items)
 }
 
 /// Refuses ids that are equal or look alike.

@@ -145,7 +145,10 @@ fn golden_bytes() {
     );
     assert_eq!(replay.world().state_hash().hex(), "6fc07a4f6b68f5b3b45e7b7ac7cb195960724aad5a185fef8618b778dd52af61");
     assert_eq!(replay.head().hex(), "598fb9aab5dd8b6ad64055c1d2d9800b368131be21a1ee90d41139b629d20465");
-    assert_eq!(Hash::of("payload", &payload(&replay)).hex(), "fbf72d71f5ec38c8a02022af4867c62571a5e8f5b3e3708f4d35cfbead75ee00");
+    assert_eq!(
+        Hash::of("payload", &payload(&replay)).hex(),
+        "fbf72d71f5ec38c8a02022af4867c62571a5e8f5b3e3708f4d35cfbead75ee00"
+    );
     assert_eq!(TASK.spec.file_hash.hex(), "96eda5f39780c1daeb26920c747a1eac7df0c426fe0216515add451bbf0e5855");
 }
 
@@ -202,4 +205,21 @@ fn tampering_is_found_at_the_right_event() {
         event.sequence = number;
     }
     assert_eq!(fault(&renumbered).0, 2);
+}
+
+#[test]
+fn gates_answer_in_their_order() {
+    use parthack_env::candidate::{Candidate, RefusalOfCandidate as Code};
+    let check = |steps: &str, expected: Code| {
+        let text = format!(r#"{{"format":"parthack.candidate/1","task_id":"FX-01","steps":[{steps}]}}"#);
+        assert_eq!(Candidate::admit(&TASK, text.as_bytes()).expect_err(steps).code, expected, "{steps}");
+    };
+    let (drop, wrong) = (r#"{"op":"drop"}"#, r#"{"op":"update","type":"staff","id":"ana","fields":{"hours":"3"}}"#);
+    check(drop, Code::IllegalAction);
+    check(wrong, Code::MalformedSchema);
+    check(&format!("{drop},{wrong}"), Code::MalformedSchema);
+    check(&format!("{drop},{{\"op\":\"wait\",\"x\":1}}"), Code::MalformedSchema);
+    check(r#"{"op":"delete","type":"staff","id":"bob"}"#, Code::IllegalAction);
+    let other = br#"{"format":"parthack.candidate/1","task_id":"FX-02","steps":[{"op":"drop"}]}"#;
+    assert_eq!(Candidate::admit(&TASK, other).expect_err("another task").code, Code::MalformedSchema);
 }

@@ -74,17 +74,24 @@ impl Forward {
         if items.len() > MAX_STEPS {
             return Err(malformed);
         }
+        // Every fault of the schema comes before an operation that does not exist, wherever they stand.
         let mut steps = Vec::with_capacity(items.len());
+        let mut unknown_operation = false;
         for item in items {
-            steps.push(read_step(item)?);
+            match read_step(item) {
+                Ok(step) => steps.push(step),
+                Err(RefusalOfCandidate::IllegalAction) => unknown_operation = true,
+                Err(other) => return Err(other),
+            }
         }
-        // The envelope is read whole before the task is asked: a step without an operation of the environment's is found
-        // before a value that does not fit the task.
         if json.get("task_id").and_then(Json::as_str) != Some(&self.model.task_id) {
             return Err(malformed);
         }
         if steps.iter().any(|step| self.model.fit(step, Actor::Agent).err() == Some(Refused::Kind)) {
             return Err(malformed);
+        }
+        if unknown_operation {
+            return Err(RefusalOfCandidate::IllegalAction);
         }
         let Some(claimed) = log else {
             let execution = self.execute(&steps);
