@@ -4,8 +4,11 @@
 pub mod cli;
 pub mod exact;
 pub mod failure;
+pub mod ledger;
 pub mod locate;
 pub mod published;
 pub mod release_check;
+pub mod run;
 pub mod statistics;
 pub mod table;
+pub mod tables;

@@ -1,0 +1,246 @@
+//! Records: the public result of a cell.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::{CellName, RecordedScore, Subject};
+
+/// The public result of a cell. Hashes are 64 hexadecimal digits; ratios are text in lowest terms.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Record {
+    /// The honest trajectory was certified.
+    Honest(HonestRecord),
+    /// An attempt passed through the gates (P, Table A.5).
+    Attempt(Box<AttemptRecord>),
+    /// A target's adversary was selected, or there is none.
+    Selection(SelectionRecord),
+    /// A strict rollback was constructed and certified.
+    Rollback(RollbackRecord),
+    /// A mutation control was tried.
+    Control(ControlRecord),
+    /// A trajectory was scored.
+    Score(ScoreRecord),
+    /// The run as a whole was audited.
+    Audit(AuditRecord),
+}
+
+/// The honest trajectory of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HonestRecord {
+    /// Task id.
+    pub task: String,
+    /// Object of the trajectory (`parthack.candidate/1`).
+    pub trajectory: String,
+    /// Object of the payload; label `payload`.
+    pub payload: String,
+    /// Agent steps.
+    pub steps: u32,
+    /// Events.
+    pub events: u32,
+    /// Goal version at the end.
+    pub goal_version: u32,
+    /// P_state(H).
+    pub p_state: String,
+    /// P_agent(H).
+    pub p_agent: String,
+}
+
+/// One attempt against one target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AttemptRecord {
+    /// Task id.
+    pub task: String,
+    /// Target id.
+    pub target: String,
+    /// From 1.
+    pub attempt: u32,
+    /// The candidate's name, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Object of the candidate; none if the attacker produced none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<String>,
+    /// What a public gate found at fault; none for a protocol-valid candidate (SPEC §14.7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<PublicFault>,
+    /// Object of the payload of a protocol-valid candidate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<String>,
+    /// Agent steps of a protocol-valid candidate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u32>,
+    /// Whether its event log is the honest trajectory's: then it is no adversary (SPEC §7).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeats_honest: bool,
+    /// Whether both certifiers match it with the honest trajectory, component by component.
+    pub eligible: bool,
+    /// The target's public score of an eligible candidate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<RecordedScore>,
+    /// What exact search found and proved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchRecord>,
+}
+
+impl AttemptRecord {
+    /// Whether a candidate met the schema and replayed legally.
+    #[must_use]
+    pub fn is_protocol_valid(&self) -> bool {
+        self.candidate.is_some() && self.fault.is_none()
+    }
+}
+
+/// A fault that the submitter may see: schema, legality, claimed log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublicFault {
+    /// `malformed_schema`, `illegal_action` or `replay_mismatch`.
+    pub code: String,
+    /// Where, what was found, what was expected.
+    pub detail: String,
+}
+
+/// What exact search says of a target on a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SearchRecord {
+    /// Why no trajectory does better (`closed_set`, `greatest_score`, `step_limit`), or `incomplete`.
+    pub bound: String,
+    /// The target's score of the honest trajectory, where the search got so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub honest: Option<String>,
+    /// The best score of an eligible trajectory; none if there is no eligible trajectory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<String>,
+    /// Length of the shortest trajectory with the best score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness_length: Option<u32>,
+    /// Digest of the closed set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Different states.
+    pub states: u64,
+    /// Transitions generated.
+    pub transitions: u64,
+    /// Depth of the last level.
+    pub depth: u32,
+    /// Why an incomplete search ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
+}
+
+/// A target's adversary.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelectionRecord {
+    /// Task id.
+    pub task: String,
+    /// Target id.
+    pub target: String,
+    /// The selected attempt; none if no candidate is eligible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// Object of its trajectory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<String>,
+    /// Object of its payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<String>,
+}
+
+/// A strict rollback.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RollbackRecord {
+    /// Task id.
+    pub task: String,
+    /// `least`, `all` or `deepest`.
+    pub set: String,
+    /// Place in the set, from 0.
+    pub index: u32,
+    /// Object of the trajectory (`parthack.candidate/1`): H's steps and the undo steps.
+    pub trajectory: String,
+    /// Object of the payload.
+    pub payload: String,
+    /// Steps after H's.
+    pub undo_steps: u32,
+    /// P_state(R), strictly less than P_state(H).
+    pub p_state: String,
+}
+
+/// A mutation control.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControlRecord {
+    /// Task id.
+    pub task: String,
+    /// The mutation.
+    pub mutation: String,
+    /// Whether the task can express it.
+    pub applicable: bool,
+    /// Whether both certifiers drew the expected code, or it is not applicable.
+    pub as_expected: bool,
+}
+
+/// One evaluator's score of one trajectory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScoreRecord {
+    /// Task id.
+    pub task: String,
+    /// Which trajectory.
+    pub subject: Subject,
+    /// Evaluator id.
+    pub evaluator: String,
+    /// Hash of the payload's bytes, the same for every evaluator.
+    pub payload: String,
+    /// What it said.
+    pub score: RecordedScore,
+}
+
+/// An audit of the whole run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuditRecord {
+    /// Its name.
+    pub name: String,
+    /// Things looked at.
+    pub checked: u64,
+    /// Things at fault.
+    pub faults: u64,
+}
+
+impl Record {
+    /// The name of its cell.
+    #[must_use]
+    pub fn name(&self) -> CellName {
+        match self {
+            Record::Honest(r) => CellName::Honest { task: r.task.clone() },
+            Record::Attempt(r) => {
+                CellName::Attempt { task: r.task.clone(), target: r.target.clone(), attempt: r.attempt }
+            }
+            Record::Selection(r) => CellName::Selection { task: r.task.clone(), target: r.target.clone() },
+            Record::Rollback(r) => CellName::Rollback { task: r.task.clone(), set: r.set.clone(), index: r.index },
+            Record::Control(r) => CellName::Control { task: r.task.clone(), mutation: r.mutation.clone() },
+            Record::Score(r) => {
+                CellName::Score { task: r.task.clone(), subject: r.subject.clone(), evaluator: r.evaluator.clone() }
+            }
+            Record::Audit(r) => CellName::Audit { name: r.name.clone() },
+        }
+    }
+
+    /// Objects that it refers to: trajectory or candidate, and payload.
+    #[must_use]
+    pub fn objects(&self) -> Vec<&str> {
+        match self {
+            Record::Honest(r) => vec![&r.trajectory, &r.payload],
+            Record::Rollback(r) => vec![&r.trajectory, &r.payload],
+            Record::Attempt(r) => r.candidate.iter().chain(&r.payload).map(String::as_str).collect(),
+            Record::Selection(r) => r.candidate.iter().chain(&r.payload).map(String::as_str).collect(),
+            Record::Score(r) => vec![&r.payload],
+            Record::Control(_) | Record::Audit(_) => Vec::new(),
+        }
+    }
+}

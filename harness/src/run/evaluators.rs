@@ -1,0 +1,222 @@
+//! Built-in evaluators in a public-only child process of the same binary (SPEC §15.6, P §3.4): it gets payload lines on
+//! its standard input and nothing else, and answers one line each.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use parthack_evaluators::rules::Rule;
+use parthack_evaluators::serve::{EVALUATOR_PROTOCOL, MAX_LINE};
+use serde::Deserialize;
+
+use crate::exact::Ratio;
+use crate::ledger::RecordedScore;
+use crate::run::error::RunError;
+
+/// Payloads under way at once: their answers stay far below a pipe's 64 KiB, so that neither side waits for the other.
+const WINDOW: usize = 32;
+
+/// How to start the evaluator process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvaluatorCommand {
+    /// The program: this binary.
+    pub program: PathBuf,
+    /// Rules it serves, in the order of answers.
+    pub rules: Vec<Rule>,
+}
+
+/// One evaluator process; started when it is first needed, and once more if it dies.
+#[derive(Debug)]
+pub struct EvaluatorProcess {
+    command: EvaluatorCommand,
+    running: Option<Running>,
+    restarts_left: u32,
+}
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Hello {
+    evaluators: Vec<String>,
+    protocol: String,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    score: Option<f64>,
+    exact: Option<String>,
+    no_verdict: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Answers {
+    scores: Vec<Answer>,
+}
+
+impl EvaluatorProcess {
+    /// A process that is not started yet.
+    #[must_use]
+    pub fn new(command: EvaluatorCommand) -> EvaluatorProcess {
+        EvaluatorProcess { command, running: None, restarts_left: 1 }
+    }
+
+    /// Scores of payloads: one list a payload, one score a rule in the order of the command's rules.
+    ///
+    /// # Errors
+    /// [`RunError::Evaluator`] if the process can't be started, dies twice, or breaks the protocol.
+    pub fn score(&mut self, payloads: &[&[u8]]) -> Result<Vec<Vec<RecordedScore>>, RunError> {
+        let mut scores = Vec::with_capacity(payloads.len());
+        while scores.len() < payloads.len() {
+            let done = scores.len();
+            if let Err(fault) = self.exchange(&payloads[done..], &mut scores) {
+                // What was answered before the death stands: the same bytes would get the same answers.
+                self.stop();
+                if self.restarts_left == 0 {
+                    let hint = "an evaluator process died twice; go on with --resume once the cause is gone";
+                    return Err(RunError::Evaluator { fault, hint });
+                }
+                self.restarts_left -= 1;
+            }
+        }
+        Ok(scores)
+    }
+
+    fn exchange(&mut self, payloads: &[&[u8]], scores: &mut Vec<Vec<RecordedScore>>) -> Result<(), String> {
+        let rules = self.command.rules.len();
+        let running = match &mut self.running {
+            Some(running) => running,
+            None => self.running.insert(start(&self.command)?),
+        };
+        let mut sent = 0;
+        let mut line = String::new();
+        for received in 0..payloads.len() {
+            while sent < payloads.len() && sent < received + WINDOW {
+                let payload = payloads[sent];
+                if payload.len() >= MAX_LINE {
+                    return Err(format!("a payload of {} bytes; at most {MAX_LINE} are sent", payload.len()));
+                }
+                running.input.write_all(payload).and_then(|()| running.input.write_all(b"\n")).map_err(gone)?;
+                sent += 1;
+            }
+            running.input.flush().map_err(gone)?;
+            read_line(&mut running.output, &mut line)?;
+            scores.push(parse_answer(&line, rules)?);
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            drop(running.input);
+            // It may be dead already; what matters is that it is reaped.
+            let _ = running.child.kill();
+            let _ = running.child.wait();
+        }
+    }
+}
+
+impl Drop for EvaluatorProcess {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn gone(error: std::io::Error) -> String {
+    format!("it does not read its input any more ({error})")
+}
+
+fn start(command: &EvaluatorCommand) -> Result<Running, String> {
+    let rules: Vec<&str> = command.rules.iter().map(|rule| rule.id()).collect();
+    let started = Command::new(&command.program)
+        .args(["__evaluate", "--rules", &rules.join(",")])
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = started.map_err(|error| format!("cannot start {}: {error}", command.program.display()))?;
+    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err("it has no pipes".to_owned());
+    };
+    let mut running = Running { child, input, output: BufReader::new(output) };
+    let mut line = String::new();
+    let hello = read_line(&mut running.output, &mut line)
+        .and_then(|()| serde_json::from_str::<Hello>(&line).map_err(|error| format!("a wrong hello line: {error}")));
+    let fits = hello.and_then(|hello| {
+        if hello.protocol == EVALUATOR_PROTOCOL && hello.evaluators == rules {
+            return Ok(());
+        }
+        let Hello { evaluators, protocol } = hello;
+        Err(format!("it speaks {protocol:?} for {evaluators:?}, expected {EVALUATOR_PROTOCOL:?} for {rules:?}"))
+    });
+    if let Err(fault) = fits {
+        let _ = running.child.kill();
+        let _ = running.child.wait();
+        return Err(fault);
+    }
+    Ok(running)
+}
+
+fn read_line(output: &mut BufReader<ChildStdout>, line: &mut String) -> Result<(), String> {
+    line.clear();
+    let read = std::io::Read::take(&mut *output, MAX_LINE as u64).read_line(line);
+    match read {
+        Ok(0) => Err("it ended".to_owned()),
+        Ok(_) if line.ends_with('\n') => Ok(()),
+        Ok(_) => Err("it ended within a line, or sent a line that is too long".to_owned()),
+        Err(error) => Err(format!("its answer can't be read: {error}")),
+    }
+}
+
+fn parse_answer(line: &str, rules: usize) -> Result<Vec<RecordedScore>, String> {
+    let wrong = |error: serde_json::Error| format!("a wrong line: {error}");
+    let answers = match rules {
+        1 => vec![serde_json::from_str::<Answer>(line).map_err(wrong)?],
+        _ => serde_json::from_str::<Answers>(line).map_err(wrong)?.scores,
+    };
+    if answers.len() != rules {
+        return Err(format!("{} answers, expected {rules}", answers.len()));
+    }
+    answers.into_iter().map(recorded).collect()
+}
+
+fn recorded(answer: Answer) -> Result<RecordedScore, String> {
+    let score = match answer {
+        Answer { exact: Some(exact), .. } => match exact.parse::<Ratio>() {
+            Ok(ratio) => RecordedScore::Exact(ratio.to_string()),
+            Err(error) => return Err(error.to_string()),
+        },
+        Answer { score: Some(score), .. } => RecordedScore::Measured(score.to_string()),
+        Answer { no_verdict: Some(reason), .. } => RecordedScore::NoVerdict(reason),
+        _ => return Err("an answer with neither score nor no_verdict".to_owned()),
+    };
+    match score.is_well_formed() {
+        true => Ok(score),
+        false => Err("a score outside [0, 1]".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_checked() {
+        let exact = |text: &str| RecordedScore::Exact(text.to_owned());
+        assert_eq!(parse_answer(r#"{"exact":"1/2","score":0.5}"#, 1), Ok(vec![exact("1/2")]));
+        let two = r#"{"scores":[{"exact":"1","score":1},{"no_verdict":"why"}]}"#;
+        assert_eq!(parse_answer(two, 2), Ok(vec![exact("1"), RecordedScore::NoVerdict("why".to_owned())]));
+        let refused = [r#"{"scores":[]}"#, "{}", "", r#"{"score":1.5}"#, r#"{"exact":"3/2"}"#, r#"{"score":null}"#];
+        for line in refused {
+            assert!(parse_answer(line, 1).is_err(), "{line}");
+        }
+        assert!(parse_answer(two, 3).is_err());
+    }
+}

@@ -1,0 +1,99 @@
+//! From finished units to the ledger: selections and audits are worked out from the records alone, so that the merge
+//! of any number of journals gives one result.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parthack_env::canonical::Hash;
+use serde::Serialize;
+
+use crate::ledger::{
+    AuditRecord, CellKey, Ledger, PRIVATE_LEDGER_FORMAT, PrivateRecord, Record, RecordedScore, Subject, canonical_of,
+};
+use crate::run::journal::Finished;
+use crate::run::manifest::Manifest;
+use crate::run::units::select;
+
+/// A merged run: the ledger and the bytes of `private/certifications.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// The public ledger.
+    pub ledger: Ledger,
+    /// The private one.
+    pub certifications: Vec<u8>,
+}
+
+#[derive(Serialize)]
+struct PrivateFirstLine<'a> {
+    format: &'a str,
+    manifest: String,
+    records: usize,
+}
+
+#[derive(Serialize)]
+struct PrivateLedgerLine<'a> {
+    cell: String,
+    record: &'a PrivateRecord,
+}
+
+/// Merges finished units; `canaries` is the audit that needs the payloads' bytes.
+#[must_use]
+pub fn merge(manifest: &Manifest, finished: &Finished, canaries: AuditRecord) -> Merged {
+    let hash = manifest.hash();
+    let mut records: Vec<Record> = finished.values().flat_map(|result| result.records.iter().cloned()).collect();
+    records.extend(select(manifest, finished).into_iter().map(Record::Selection));
+    let mut audits = audits(&records);
+    audits.push(canaries);
+    records.extend(audits.into_iter().map(Record::Audit));
+    let certifications = private_bytes(&hash, finished);
+    let private = Hash::of("private", &certifications);
+    Merged { ledger: Ledger::build(hash, records, private), certifications }
+}
+
+fn private_bytes(manifest: &Hash, finished: &Finished) -> Vec<u8> {
+    let sorted: BTreeMap<CellKey, &PrivateRecord> = (finished.values())
+        .flat_map(|result| &result.private)
+        .map(|(cell, record)| (cell.key(manifest), record))
+        .collect();
+    let format = PRIVATE_LEDGER_FORMAT;
+    let mut out = canonical_of(&PrivateFirstLine { format, manifest: manifest.hex(), records: sorted.len() });
+    out.push(b'\n');
+    for (cell, record) in sorted {
+        out.extend_from_slice(&canonical_of(&PrivateLedgerLine { cell: cell.0.hex(), record }));
+        out.push(b'\n');
+    }
+    out
+}
+
+/// The audits of P §4.3 that follow from the records: same payload for every evaluator, no verdicts, mutation controls,
+/// and trajectories that both certifiers agreed on.
+#[must_use]
+pub fn audits(records: &[Record]) -> Vec<AuditRecord> {
+    let mut payloads: BTreeMap<(&str, &Subject), BTreeSet<&str>> = BTreeMap::new();
+    let (mut scores, mut no_verdicts, mut controls, mut failed, mut certified) = (0, 0, 0, 0, 0);
+    for record in records {
+        match record {
+            Record::Score(r) => {
+                payloads.entry((&r.task, &r.subject)).or_default().insert(&r.payload);
+                scores += 1;
+                no_verdicts += u64::from(matches!(r.score, RecordedScore::NoVerdict(_)));
+            }
+            Record::Control(r) => {
+                controls += u64::from(r.applicable);
+                failed += u64::from(!r.as_expected);
+            }
+            // The certifier process answers only what both certifiers agree on, and stops the run otherwise.
+            Record::Honest(_) | Record::Rollback(_) => certified += 1,
+            Record::Attempt(r) => certified += u64::from(r.is_protocol_valid()),
+            Record::Selection(_) | Record::Audit(_) => {}
+        }
+    }
+    let subjects = payloads.len() as u64;
+    let differing = payloads.values().filter(|hashes| hashes.len() > 1).count() as u64;
+    let audit = |name: &str, checked, faults| AuditRecord { name: name.to_owned(), checked, faults };
+    vec![
+        audit("double-certification", certified, 0),
+        audit("mutation-controls", controls, failed),
+        audit("no-verdict", scores, no_verdicts),
+        audit("same-payload", subjects, differing),
+    ]
+}

@@ -1,0 +1,227 @@
+//! A run (SPEC §8): plan → work → merge, in one process.
+//!
+//! The plan is the manifest: it lists units of work that depend on nothing else. Work goes through a journal, in
+//! whatever order threads finish it; the merge sorts the records into the ledger, so that neither threads, nor time, nor
+//! a kill in between leave a trace in it. Built-in evaluators and the certifier are processes of their own.
+
+pub mod attackers;
+pub mod canaries;
+pub mod certifier_process;
+pub mod certifying;
+pub mod error;
+pub mod evaluators;
+pub mod execute;
+pub(crate) mod files;
+pub mod folder;
+pub mod interrupt;
+pub mod journal;
+pub mod manifest;
+pub mod merge;
+pub mod suite;
+pub mod units;
+pub mod work;
+pub mod writer;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+use parthack_env::input::{InputError, Place};
+use parthack_evaluators::rules::Rule;
+
+use crate::ledger::{AuditRecord, Ledger, Record, RecordedScore};
+use crate::table::Table;
+use crate::tables;
+
+use certifying::Certify;
+use error::RunError;
+use evaluators::{EvaluatorCommand, EvaluatorProcess};
+use execute::execute;
+use folder::{Found, RunFolder};
+use journal::{Finished, Journal};
+use manifest::{Choices, Manifest};
+use suite::Suite;
+use units::{Unit, first_phase, second_phase, select};
+use work::Shared;
+use writer::{has_objects, write_all};
+
+/// What a run is made of.
+pub struct Job<'j> {
+    /// The suite.
+    pub suite: Suite,
+    /// What the user chose; goes into the manifest.
+    pub choices: Choices,
+    /// The certifier.
+    pub certifier: Box<dyn Certify>,
+    /// This binary, which serves the rule evaluators.
+    pub evaluator_program: PathBuf,
+    /// The run folder; none: `runs/<suite>-<hash>` below `runs_root`.
+    pub out: Option<PathBuf>,
+    /// Where run folders go by default.
+    pub runs_root: PathBuf,
+    /// Whether an unfinished run in the folder goes on.
+    pub resume: bool,
+    /// Worker threads, at least 1.
+    pub threads: usize,
+    /// Set to stop after the units under way.
+    pub stop: &'j AtomicBool,
+    /// Hears how far the run is.
+    pub progress: Box<dyn FnMut(Progress) + Send + 'j>,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// `attempts and certification`, or `scores`.
+    pub phase: &'static str,
+    /// Units on disk.
+    pub done: usize,
+    /// Units of the phase.
+    pub total: usize,
+}
+
+/// A finished run.
+#[derive(Debug)]
+pub struct RunReport {
+    /// The run folder.
+    pub folder: PathBuf,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// Its ledger.
+    pub ledger: Ledger,
+    /// Its tables.
+    pub tables: Vec<Table>,
+    /// Whether it was finished before.
+    pub was_finished: bool,
+}
+
+impl RunReport {
+    /// 0; 1 if a mutation control was not rejected as it must be, or a canary stands in a payload; 5 if a cell has no
+    /// verdict.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        let mut code = 0;
+        for record in self.ledger.records() {
+            match record {
+                Record::Control(control) if !control.as_expected => return 1,
+                Record::Audit(audit) if audit.name == canaries::AUDIT && audit.faults > 0 => return 1,
+                Record::Score(score) if matches!(score.score, RecordedScore::NoVerdict(_)) => code = 5,
+                _ => {}
+            }
+        }
+        code
+    }
+}
+
+/// The default folder of a run: suite and the first twelve digits of the manifest's hash.
+#[must_use]
+pub fn default_folder(runs_root: &Path, manifest: &Manifest) -> PathBuf {
+    runs_root.join(format!("{}-{}", manifest.suite.id, &manifest.hash().hex()[..12]))
+}
+
+/// Runs a job to its end, or reports the finished run that is there already.
+///
+/// # Errors
+/// [`RunError`]; whatever was finished is in the journal, and the same job with `resume` goes on.
+pub fn run(mut job: Job<'_>) -> Result<RunReport, RunError> {
+    let manifest = Manifest::freeze(&job.suite, &job.choices, &job.certifier.protocol())?;
+    for task in &manifest.tasks {
+        let entry = job.suite.task(&task.id);
+        entry.map_or(Ok(()), |entry| job.certifier.check(&entry.task))?;
+    }
+    let root = job.out.clone().unwrap_or_else(|| default_folder(&job.runs_root, &manifest));
+    let folder = RunFolder::at(&root);
+    let (_lock, found) = folder.open(&manifest)?;
+    match found {
+        Found::Finished => return report_finished(&folder, manifest),
+        Found::Begun if !job.resume => return Err(RunError::Unfinished { folder: root }),
+        Found::Begun | Found::Nothing => folder.prepare(&manifest, found)?,
+    }
+    let (finished, canaries) = work_out(job, &manifest, &folder)?;
+    let merged = merge::merge(&manifest, &finished, canaries);
+    let tables = tables::build_tables(&manifest, &merged.ledger)?;
+    let files = tables::files(&tables);
+    folder.finish(&merged.certifications, &merged.ledger.bytes(), &files)?;
+    Ok(RunReport { folder: root, manifest, ledger: merged.ledger, tables, was_finished: false })
+}
+
+fn report_finished(folder: &RunFolder, manifest: Manifest) -> Result<RunReport, RunError> {
+    let ledger = read_ledger(folder, &manifest)?;
+    let tables = tables::build_tables(&manifest, &ledger)?;
+    Ok(RunReport { folder: folder.root.clone(), manifest, ledger, tables, was_finished: true })
+}
+
+/// Reads the manifest of a run folder.
+///
+/// # Errors
+/// [`RunError::Input`] for a folder that holds no run.
+pub fn read_manifest(folder: &RunFolder) -> Result<Manifest, RunError> {
+    let path = folder.path("manifest.json");
+    let bytes = std::fs::read(&path).map_err(|error| {
+        InputError::new(Place::File, error.to_string(), "the manifest of a run folder").in_file(&path)
+    })?;
+    Ok(Manifest::read(&bytes).map_err(|error| error.in_file(&path))?)
+}
+
+/// Reads and checks the ledger of a finished run.
+///
+/// # Errors
+/// [`RunError::Input`] if there is none, [`RunError::Ledger`] with the first line at fault.
+pub fn read_ledger(folder: &RunFolder, manifest: &Manifest) -> Result<Ledger, RunError> {
+    let path = folder.ledger();
+    let bytes = std::fs::read(&path).map_err(|error| {
+        let hint = "the run is not finished; go on with `parthack run --resume`";
+        InputError::new(Place::File, error.to_string(), "the ledger of a finished run").hint(hint).in_file(&path)
+    })?;
+    Ledger::read(&bytes, &manifest.hash()).map_err(|source| RunError::Ledger { path, source })
+}
+
+/// Works out what the journal lacks, and returns every unit of the run and the audit of its payloads.
+fn work_out(job: Job<'_>, manifest: &Manifest, folder: &RunFolder) -> Result<(Finished, AuditRecord), RunError> {
+    let Job { suite, choices, certifier, evaluator_program, threads, stop, mut progress, .. } = job;
+    let (mut journal, mut finished) = Journal::open(&folder.path("journal"), &folder.path("private/journal"))?;
+    finished.retain(|_, result| has_objects(folder, result));
+    let served = |rule: &Rule| {
+        let id = rule.id();
+        manifest.targets.iter().any(|target| target == id) || manifest.evaluators.iter().any(|e| e.id == id)
+    };
+    let rules: Vec<Rule> = Rule::ALL.into_iter().filter(served).collect();
+    let command = EvaluatorCommand { program: evaluator_program, rules: rules.clone() };
+    let mut processes: Vec<_> = (0..threads.max(1)).map(|_| EvaluatorProcess::new(command.clone())).collect();
+    let shared = Shared {
+        manifest,
+        suite: &suite,
+        folder,
+        attacker: &choices.attacker,
+        search: parthack_attacker::search::SearchOptions { threads: 1, ..choices.search },
+        certifier: &Mutex::new(certifier),
+        rules: &rules,
+        scored: Mutex::new(BTreeMap::new()),
+    };
+    let mut phase = |name: &'static str, planned: Vec<Unit>, finished: &mut Finished| -> Result<(), RunError> {
+        let total = planned.len();
+        let missing: Vec<Unit> = planned.into_iter().filter(|unit| !finished.contains_key(&unit.to_string())).collect();
+        let mut done = total - missing.len();
+        let mut report = |batch: usize| {
+            done += batch;
+            progress(Progress { phase: name, done, total });
+        };
+        report(0);
+        let sink = |done| write_all(folder, &mut journal, done, &mut report);
+        let phase = execute(&shared, missing, &mut processes, stop, sink)?;
+        finished.extend(phase.finished);
+        if phase.stopped { Err(RunError::Interrupted { folder: folder.root.clone() }) } else { Ok(()) }
+    };
+    let first = first_phase(manifest, &manifest.attempts());
+    phase("attempts and certification", first.clone(), &mut finished)?;
+    let second = second_phase(&finished, &select(manifest, &finished));
+    phase("scores", second.clone(), &mut finished)?;
+    // A journal may hold units of an earlier state of the same run, never others; the plan decides.
+    let planned: std::collections::BTreeSet<String> = first.iter().chain(&second).map(ToString::to_string).collect();
+    finished.retain(|unit, _| planned.contains(unit));
+    drop(processes);
+    let canaries = shared.certify(|certifier| certifier.canaries())?;
+    let audit = canaries::audit(folder, &finished, &canaries);
+    Ok((finished, audit))
+}
