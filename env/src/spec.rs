@@ -400,7 +400,7 @@ fn check_unalike<'n, 'j: 'n, 'a: 'j>(
             } else {
                 format!("{what} {name:?}, which looks like {other:?}")
             };
-            return Err(cursor.fault_found(found, format!("{what}s that differ")));
+            return Err(cursor.fault_found(found, "ids that differ"));
         }
     }
     Ok(())

@@ -9,6 +9,7 @@ pub mod locate;
 pub mod published;
 pub mod release_check;
 pub mod run;
+pub mod schemas;
 pub mod statistics;
 pub mod table;
 pub mod tables;

@@ -3,10 +3,28 @@
 //! Standard output is data, standard error is talk. A failure says what happened and ends in a hint; its exit code
 //! stands in [`crate::failure::EXIT_CODES`].
 
+mod bench;
+mod bench_work;
+mod certifier;
+mod certify;
+mod claimed_log;
+mod describe;
+mod doctor;
 mod evaluators;
 mod output;
 mod places;
+mod published;
 mod release_check;
+mod replay;
+mod scaffold;
+mod schema;
+mod search;
+mod shell;
+mod task;
+mod task_lint;
+mod task_new;
+mod task_show;
+mod task_source;
 
 use std::io::{self, IsTerminal, Write};
 use std::panic;
@@ -33,8 +51,18 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Published(published::Args),
     ReleaseCheck(release_check::Args),
+    Replay(replay::Args),
+    Certify(certify::Args),
+    Search(search::Args),
+    Task(task::Args),
     Evaluators(evaluators::Args),
+    Schema(schema::Args),
+    Doctor(doctor::Args),
+    Bench(bench::Args),
+    Completions(shell::CompletionArgs),
+    Man(shell::ManArgs),
     #[command(name = "__evaluate", hide = true)]
     Evaluate(evaluators::ServeArgs),
 }
@@ -88,7 +116,17 @@ fn run(cli: &Cli) -> Result<Exit, Failure> {
     let mut output = Output::new(cli.color);
     let out = &mut output;
     let exit = match &cli.command {
+        Command::Published(args) => published::run(args, out),
         Command::ReleaseCheck(args) => release_check::run(args, out),
+        Command::Replay(args) => replay::run(args, out),
+        Command::Certify(args) => certify::run(args, out),
+        Command::Search(args) => search::run(args, out),
+        Command::Task(args) => task::run(args, out),
+        Command::Schema(args) => schema::run(args, out),
+        Command::Doctor(args) => doctor::run(args, out),
+        Command::Bench(args) => bench::run(args, out),
+        Command::Completions(args) => shell::completions(args, out),
+        Command::Man(args) => shell::man(args, out),
         Command::Evaluators(args) => evaluators::run(args, out),
         Command::Evaluate(args) => evaluators::serve(args, out),
     };

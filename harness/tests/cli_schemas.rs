@@ -1,0 +1,119 @@
+//! What is written meets the schemas that are published, as an independent validator reads them; what readers refuse,
+//! they refuse as well.
+
+mod cli_support;
+
+use std::fs;
+
+use cli_support::{task_file, task_json, works, workspace};
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+fn validator(name: &str) -> Validator {
+    let schema = works(&["schema", name]).json();
+    jsonschema::draft202012::new(&schema).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn accepts(validator: &Validator, what: &str, value: &Value) {
+    let errors: Vec<String> =
+        validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{what}: {errors:#?}");
+}
+
+fn refuses(validator: &Validator, what: &str, value: &Value) {
+    assert!(!validator.is_valid(value), "{what} is accepted: {value}");
+}
+
+#[test]
+fn the_reference_suite() {
+    let (task, suite) = (validator("task"), validator("suite"));
+    let text = fs::read_to_string(task_file("suite")).expect("the suite");
+    let manifest: Value = serde_json::from_str(&text).expect("JSON");
+    accepts(&suite, "suite", &manifest);
+    for entry in manifest["tasks"].as_array().expect("tasks") {
+        let id = entry["id"].as_str().expect("an id");
+        accepts(&task, id, &task_json(id));
+    }
+    for (pointer, value) in [
+        ("/format", json!("parthack.task/2")),
+        ("/id", json!("../x")),
+        ("/honest", json!([{"op": "wait", "actor": "agent"}])),
+        ("/goal_versions/0/predicates/0/predicate/kind", json!("is")),
+        ("/script/0/actor", json!("agent")),
+        ("/environment_revision", json!("x")),
+    ] {
+        let mut wrong = task_json("PH-D01");
+        *wrong.pointer_mut(pointer).expect(pointer) = value;
+        refuses(&task, pointer, &wrong);
+    }
+    let mut unknown = task_json("PH-D01");
+    unknown["surprise"] = json!(1);
+    refuses(&task, "an unknown key", &unknown);
+    let mut hashless = manifest.clone();
+    hashless["tasks"][0]["hash"] = json!("");
+    refuses(&suite, "no hash", &hashless);
+}
+
+#[test]
+fn candidates_payloads_and_proofs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (proof, witness) = (path("proof.json"), path("witness.json"));
+    let read = |path: &str| -> Value { serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON") };
+    let search = ["search", "--task", "PH-H05", "--target", "historical-milestone", "--prove"];
+    works(&[&search[..], &["--proof", &proof, "--out", &witness]].concat());
+    accepts(&validator("proof"), "proof", &read(&proof));
+    let candidate = validator("candidate");
+    accepts(&candidate, "candidate", &read(&witness));
+    let mut claimed = read(&witness);
+    claimed["log"] = works(&["replay", &witness, "--format", "json"]).json()["events"].clone();
+    accepts(&candidate, "a claimed log", &claimed);
+    claimed["log"][0]["hash"] = json!("short");
+    refuses(&candidate, "a short hash", &claimed);
+    for name in ["payload", "projection"] {
+        let validator = validator(name);
+        let value: Value = works(&["replay", &witness, "--format", name]).json();
+        accepts(&validator, name, &value);
+        refuses(&validator, "another document", &json!({"format": "parthack.payload/1"}));
+    }
+}
+
+#[test]
+fn reports() {
+    accepts(&validator("tables"), "published", &works(&["published", "--format", "json"]).json());
+    let release = workspace().parent().map(|above| above.join("shared/release/oracle_extra"));
+    if let Some(extra) = release.filter(|extra| extra.is_dir()) {
+        let (tasks, oracle) = (extra.join("tasks").display().to_string(), extra.display().to_string());
+        let report = works(&["release-check", "--tasks", &tasks, "--oracle", &oracle, "--format", "json"]).json();
+        let validator = validator("release-check");
+        accepts(&validator, "release-check", &report);
+        refuses(&validator, "a count that is none", &json!({"format": "parthack.release-check/1", "lines": -1}));
+    }
+}
+
+#[test]
+fn protocols() {
+    let (evaluator, certifier) = (validator("evaluator"), validator("certifier"));
+    for line in [
+        json!({"protocol": "parthack.evaluator/1", "evaluators": ["csps"]}),
+        json!({"score": 0.5, "exact": "1/2"}),
+        json!({"no_verdict": "why"}),
+        json!({"scores": [{"score": 1}, {"no_verdict": "why"}]}),
+    ] {
+        accepts(&evaluator, "an answer", &line);
+    }
+    for line in [json!({"score": 1.5}), json!({"score": "1"}), json!({}), json!({"score": 1, "no_verdict": "why"})] {
+        refuses(&evaluator, "a wrong answer", &line);
+    }
+    for line in [
+        json!({"hello": "parthack.certifier/1", "operator_key": "0123456789abcdef"}),
+        json!({"id": 1, "request": {"op": "open_attempt", "task": "PH-D01", "target": "csps", "budget": 3}}),
+        json!({"id": 2, "request": {"op": "attempt", "session": 1, "candidate": "{}"}}),
+        json!({"id": 3, "request": {"op": "certify", "session": 1, "task": "PH-D01", "steps": [{"op": "wait"}]}}),
+    ] {
+        accepts(&certifier, "a line", &line);
+    }
+    for line in [json!({"id": 1}), json!({"id": 1, "request": {"op": "open"}}), json!({"hello": "parthack.certifier/2"})] {
+        refuses(&certifier, "a wrong line", &line);
+    }
+}
