@@ -68,14 +68,24 @@ fn task_text() -> String {
 fn texts_that_are_no_documents() {
     let show = ["task", "show"];
     check_bytes("empty", &show, b"", expect("line 1, column 1", "the end of the file", "a JSON value"));
-    check_bytes("not JSON", &show, b"{\"format\": tsk}", expect("line 1, column 12, at /format", "'t'", "a JSON value"));
+    check_bytes(
+        "not JSON",
+        &show,
+        b"{\"format\": tsk}",
+        expect("line 1, column 12, at /format", "'t'", "a JSON value"),
+    );
     check_bytes("not UTF-8", &show, b"{\"a\": \"\xff\"}", expect("byte 7", "0xff", "UTF-8"));
     check_bytes("another document", &show, b"[1, 2]", expect("the top level", "an array of 2", "an object"));
     check_bytes("cut", &show, &task_text().as_bytes()[..2_000], expect("line ", "the end of the file", ""));
     let deep = [vec![b'['; 100], vec![b']'; 100]].concat();
     check_bytes("deep", &show, &deep, expect("line 1, column 66, at /0", "more than 64 levels", "shallower nesting"));
     let twice = task_text().replacen("{", "{\"id\": \"PH-D01\",", 1);
-    check_bytes("duplicate key", &show, twice.as_bytes(), expect("line 3, column 3, at /id", "\"id\" a second time", "once"));
+    check_bytes(
+        "duplicate key",
+        &show,
+        twice.as_bytes(),
+        expect("line 3, column 3, at /id", "\"id\" a second time", "once"),
+    );
     let mut large = task_text().into_bytes();
     large.resize(2 << 20, b' ');
     check_bytes("2 MiB", &show, &large, expect("the file", "more than 1048576 bytes", "at most 1048576 bytes"));
@@ -180,7 +190,11 @@ fn candidates() {
     check_candidate("a climbing id", &of(json!([{"op": "read", "type": "loan", "id": "../x"}])), {
         expect("/steps/0/id", "\"../x\"", "an identifier")
     });
-    check_candidate("an unknown operation", &of(json!([{"op": "drop"}])), expect("/steps/0/op", "\"drop\"", "one of: "));
+    check_candidate(
+        "an unknown operation",
+        &of(json!([{"op": "drop"}])),
+        expect("/steps/0/op", "\"drop\"", "one of: "),
+    );
     let mut climbing = of(json!([]));
     climbing["task_id"] = json!("../../etc/passwd");
     check_candidate("a climbing task", &climbing, expect("/task_id", "passwd", "an identifier"));

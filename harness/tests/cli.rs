@@ -195,10 +195,8 @@ fn evaluators_answer_payloads_in_a_process_of_their_own() {
     input.write_all(format!("{payload}not JSON\n").as_bytes()).expect("written");
     drop(input);
     let output = child.wait_with_output().expect("an end");
-    let lines: Vec<Value> = String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let lines: Vec<Value> =
+        String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 3);
     assert_eq!(lines[0]["protocol"], "parthack.evaluator/1");
     assert_eq!(lines[1]["scores"], json!([{"exact": "1/4", "score": 0.25}, {"exact": "0", "score": 0}]));
@@ -222,8 +220,21 @@ fn proofs_are_checked_again() {
     assert_eq!(done.code, 1, "{}{}", done.out, done.err);
     assert!(done.out.contains("refuted"), "{}", done.out);
     let curve = works(&[&search[..], &["--curve", "7", "--format", "json"]].concat()).json();
-    let best: Vec<&Value> = curve["curve"].as_array().expect("points").iter().map(|point| &point["best_exact"]).collect();
-    assert_eq!(best, [&Value::Null, &Value::Null, &Value::Null, &json!("1/2"), &json!("3/4"), &json!("3/4"), &json!("1"), &json!("1")]);
+    let best: Vec<&Value> =
+        curve["curve"].as_array().expect("points").iter().map(|point| &point["best_exact"]).collect();
+    assert_eq!(
+        best,
+        [
+            &Value::Null,
+            &Value::Null,
+            &Value::Null,
+            &json!("1/2"),
+            &json!("3/4"),
+            &json!("3/4"),
+            &json!("1"),
+            &json!("1")
+        ]
+    );
 }
 
 #[test]
@@ -302,7 +313,8 @@ fn scaffolded_tasks_lint() {
         let file = folder.path().join("tasks/MY-01.json").display().to_string();
         let report = works(&["task", "lint", &file, "--certifier", &certifier, "--format", "json"]).json();
         assert_eq!(report["failed"], 0, "{family}: {report:#}");
-        let halves: Vec<&Value> = report["tasks"][0]["notes"].as_array().expect("notes").iter().map(|n| &n["half"]).collect();
+        let halves: Vec<&Value> =
+            report["tasks"][0]["notes"].as_array().expect("notes").iter().map(|n| &n["half"]).collect();
         assert!(halves.contains(&&json!("private")) && halves.contains(&&json!("public")));
         let again = parthack(&new);
         assert_eq!(again.code, 2, "{}", again.err);

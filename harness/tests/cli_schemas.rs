@@ -113,7 +113,9 @@ fn protocols() {
     ] {
         accepts(&certifier, "a line", &line);
     }
-    for line in [json!({"id": 1}), json!({"id": 1, "request": {"op": "open"}}), json!({"hello": "parthack.certifier/2"})] {
+    for line in
+        [json!({"id": 1}), json!({"id": 1, "request": {"op": "open"}}), json!({"hello": "parthack.certifier/2"})]
+    {
         refuses(&certifier, "a wrong line", &line);
     }
 }

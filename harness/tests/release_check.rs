@@ -34,8 +34,7 @@ fn every_line_payload_and_optimum_agrees() {
     let Some(release) = release() else { return };
     let (tasks, oracle) = (release.join("tasks"), release.join("oracle"));
     let (payloads, optimum) = (release.join("public_payloads"), release.join("optimum.json"));
-    let done =
-        check(&[("--tasks", &tasks), ("--oracle", &oracle), ("--payloads", &payloads), ("--optimum", &optimum)]);
+    let done = check(&[("--tasks", &tasks), ("--oracle", &oracle), ("--payloads", &payloads), ("--optimum", &optimum)]);
     let report = done.json();
     assert_eq!(done.code, 0, "{}", report["first_difference"]);
     let count = |pointer: &str| report.pointer(pointer).and_then(Value::as_u64);

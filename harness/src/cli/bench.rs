@@ -71,7 +71,10 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let suite = Suite::load(&places.suite()?)?;
     let tasks: Vec<Task> = suite.tasks.into_iter().map(|task| task.task).collect();
     let Some(churn) = tasks.iter().find_map(Churn::of) else {
-        return Err(Failure::usage("no task of the suite lets the agent change a field back and forth", "name another --suite"));
+        return Err(Failure::usage(
+            "no task of the suite lets the agent change a field back and forth",
+            "name another --suite",
+        ));
     };
     let chosen = |name: &str| args.only.is_empty() || args.only.iter().any(|only| name.starts_with(only.as_str()));
     let threads = if args.threads > 1 { vec![1, args.threads] } else { vec![1] };
@@ -152,6 +155,6 @@ mod tests {
         assert_eq!(Figure::time("a", 2.0, None).meets, None);
         assert_eq!(grouped(1_234_567.4, "events/s"), "1,234,567");
         assert_eq!(grouped(999.0, "events/s"), "999");
-        assert_eq!(grouped(3.14159, "ms"), "3.14");
+        assert_eq!(grouped(7.128, "ms"), "7.13");
     }
 }

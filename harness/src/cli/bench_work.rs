@@ -95,7 +95,8 @@ fn this_program() -> Result<PathBuf, Failure> {
 /// Runs a program to its end without its output.
 fn call(command: &mut Command) -> Result<(), Failure> {
     let output = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output();
-    let output = output.map_err(|error| Failure::environment("cannot start a program", error, "see `parthack doctor`"))?;
+    let output =
+        output.map_err(|error| Failure::environment("cannot start a program", error, "see `parthack doctor`"))?;
     if output.status.success() {
         return Ok(());
     }

@@ -51,7 +51,9 @@ impl From<CertifierError> for Failure {
             Some("certifier_disagreement" | "log_fault") => (Exit::Failed, "nothing is eligible; please report it"),
             Some("illegal_action") => (Exit::Input, "`parthack replay` shows which step is refused, and why"),
             Some(_) => (Exit::Bug, "this should not happen; please report it"),
-            None => (Exit::Environment, "`parthack doctor` says which certifier was found; name another by --certifier"),
+            None => {
+                (Exit::Environment, "`parthack doctor` says which certifier was found; name another by --certifier")
+            }
         };
         let message = format!("{error}\nhint: {hint}");
         Failure::Other { exit, message, source: Some(Box::new(error)) }

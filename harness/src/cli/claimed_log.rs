@@ -46,7 +46,6 @@ pub(super) fn compare(task: &Task, replay: &Replay<'_>, claimed: &[Vec<u8>]) -> 
 ///
 /// # Errors
 /// [`InputError`] for a text that is no list of events of this task. A log that is one, and at fault, is the inner error.
-#[expect(clippy::type_complexity, reason = "a log, and either its last state or the first event at fault")]
 pub(super) fn verified(task: &Task, bytes: &[u8]) -> Result<(Vec<Event>, Result<World, LogFault>), InputError> {
     let json = Json::parse(bytes)?;
     let root = Cursor::root(&json);

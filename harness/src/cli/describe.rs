@@ -80,7 +80,9 @@ pub(super) fn predicate(of: &Predicate) -> String {
         format!("({})", parts.join(word))
     };
     match of {
-        Predicate::Exists { entity_type, id, incarnation } => format!("{entity_type} {id} exists{}", pinned(incarnation)),
+        Predicate::Exists { entity_type, id, incarnation } => {
+            format!("{entity_type} {id} exists{}", pinned(incarnation))
+        }
         Predicate::Absent { entity_type, id } => format!("{entity_type} {id} was never created"),
         Predicate::Deleted { entity_type, id, incarnation } => {
             format!("{entity_type} {id} is deleted{}", pinned(incarnation))
@@ -90,7 +92,8 @@ pub(super) fn predicate(of: &Predicate) -> String {
             format!("{entity_type} {id} {field} {test}{}", pinned(incarnation))
         }
         Predicate::Count { entity_type, filter, compare, count } => {
-            let filter: Vec<String> = filter.iter().map(|(field, test)| format!("{field} {}", field_test(test))).collect();
+            let filter: Vec<String> =
+                filter.iter().map(|(field, test)| format!("{field} {}", field_test(test))).collect();
             let filter = if filter.is_empty() { String::new() } else { format!(" with {}", filter.join(" and ")) };
             let compare = match compare {
                 Comparison::AtLeast => "at least",

@@ -40,7 +40,10 @@ struct Finding {
 pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let places = args.suite.places_with(&args.sealed);
     let findings = vec![
-        fine("parthack", format!("{} ({}, {})", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH)),
+        fine(
+            "parthack",
+            format!("{} ({}, {})", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH),
+        ),
         fine("formats", format!("{PAYLOAD_FORMAT}, {EVALUATOR_PROTOCOL}, {PROTOCOL}")),
         fine("threads", super::available_threads().to_string()),
         finding("suite", suite(&places)),
@@ -106,7 +109,8 @@ fn handshake(places: &Places) -> Result<String, Failure> {
 fn evaluator() -> Result<String, Failure> {
     let failed = |error| Failure::environment("cannot start this program again", error, "check its permissions");
     let program = std::env::current_exe().map_err(failed)?;
-    let child = Command::new(&program).args(["__evaluate", "--rules", "csps"]).stdin(std::process::Stdio::null()).output();
+    let child =
+        Command::new(&program).args(["__evaluate", "--rules", "csps"]).stdin(std::process::Stdio::null()).output();
     let hello = child.map_err(failed)?.stdout;
     if !String::from_utf8_lossy(&hello).contains(EVALUATOR_PROTOCOL) {
         return Err(Failure::absent("the evaluator process says no hello", "please report it"));

@@ -15,7 +15,7 @@ pub struct SuiteArgs {
 /// Where the private side is.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct SealedArgs {
-    /// Folder of the suite's private packages [default: sealed/<suite> beside tasks/]
+    /// Folder of the suite's private packages [default: that of the suite, in sealed/ beside tasks/]
     #[arg(long, value_name = "DIR")]
     pub sealed: Option<PathBuf>,
     /// The certifier's program [default: beside this one]

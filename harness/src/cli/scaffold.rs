@@ -42,9 +42,7 @@ pub(super) fn new(id: &str, form: Form, m: usize) -> Scaffold {
         let vector: Vec<u8> = (0..m).map(|j| u8::from(j < done)).collect();
         json!({ "c_state": vector, "c_agent": vector, "goal_version": active })
     };
-    let test = |id: &str, description: &str, done: usize| {
-        json!({ "id": id, "description": description, "steps": after(done), "expect": expect(done) })
-    };
+    let test = |id: &str, description: &str, done: usize| json!({ "id": id, "description": description, "steps": after(done), "expect": expect(done) });
     let mut ids: Vec<(&'static str, String)> = (1..=m).map(|number| ("item", format!("item-{number}"))).collect();
     ids.push(("item", "item-other".to_owned()));
     Scaffold {
@@ -66,7 +64,11 @@ fn part(form: Form, number: usize) -> Part {
             step: json!({"op": "create", "type": "item", "id": id, "fields": {"status": "open"}}),
         },
         (Form::Crud, 2) => Part {
-            predicate: named(number, "The outdated item is gone.", json!({"kind": "deleted", "type": "item", "id": id})),
+            predicate: named(
+                number,
+                "The outdated item is gone.",
+                json!({"kind": "deleted", "type": "item", "id": id}),
+            ),
             step: json!({"op": "delete", "type": "item", "id": id}),
         },
         _ => Part {
@@ -98,10 +100,9 @@ fn public_file(id: &str, form: Form, m: usize, predicates: &[Value], honest: &[V
     entities.push(item("item-other".to_owned()));
     let creatable: Vec<String> = (1..=m).filter(|number| absent(*number)).map(|n| format!("item-{n}")).collect();
     let revised = form == Form::GoalPatch;
-    let goal = |version: u32, predicates: &[Value]| {
-        json!({ "version": version, "offered": version > 1, "predicates": predicates })
-    };
-    let goals = if revised { vec![goal(1, &first_goal(predicates)), goal(2, predicates)] } else { vec![goal(1, predicates)] };
+    let goal = |version: u32, predicates: &[Value]| json!({ "version": version, "offered": version > 1, "predicates": predicates });
+    let goals =
+        if revised { vec![goal(1, &first_goal(predicates)), goal(2, predicates)] } else { vec![goal(1, predicates)] };
     let instruction = "Describe the work here, in words that a person could follow, without the ids of the goals.";
     let instructions = if revised {
         json!({ "1": instruction, "2": "Describe what the revised goal asks for." })

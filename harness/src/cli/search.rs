@@ -136,11 +136,7 @@ fn write_text(task: &Task, target: Rule, outcome: &SearchOutcome, out: &mut Outp
     writeln!(
         out,
         "{} states of {} bits, {} transitions, {} levels, {} entities outside the cone of influence",
-        statistics.states,
-        statistics.state_bits,
-        statistics.transitions,
-        statistics.depth,
-        statistics.dropped_entities
+        statistics.states, statistics.state_bits, statistics.transitions, statistics.depth, statistics.dropped_entities
     )?;
     if let Some(digest) = outcome.digest {
         writeln!(out, "closed set: {digest}")?;

@@ -54,7 +54,10 @@ pub(super) fn man(args: &ManArgs, out: &mut Output) -> Result<Exit, Failure> {
     let name = std::iter::once("parthack").chain(args.command.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
     let found = pages(&root, "parthack").into_iter().find(|(known, _)| *known == name);
     let Some((name, command)) = found else {
-        return Err(Failure::usage(format!("there is no command {:?}", args.command.join(" ")), "`parthack --help` lists them"));
+        return Err(Failure::usage(
+            format!("there is no command {:?}", args.command.join(" ")),
+            "`parthack --help` lists them",
+        ));
     };
     out.write_all(&page(&command, &name)?)?;
     Ok(Exit::Done)

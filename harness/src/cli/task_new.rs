@@ -86,8 +86,7 @@ fn seal_public(mut public: Value) -> Result<(Value, String), Failure> {
     let text = public.to_string();
     let json = Json::parse(text.as_bytes())?;
     let left_out = ["honest", "environment_revision"];
-    public["environment_revision"] =
-        Hash::of("environment", &canonical_bytes_without(&json, &left_out)).hex().into();
+    public["environment_revision"] = Hash::of("environment", &canonical_bytes_without(&json, &left_out)).hex().into();
     let text = public.to_string();
     let hash = Hash::of("task", &canonical_bytes(&Json::parse(text.as_bytes())?)).hex();
     Ok((public, hash))
