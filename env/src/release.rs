@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::canonical::{Hash, canonical_bytes};
 use crate::input::{Cursor, InputError};
 use crate::json::Json;
-use crate::limits::MAX_STEPS;
+use crate::limits::{MAX_SCRIPT, MAX_STEPS};
 use crate::names::{Actor, Operation};
 use crate::predicate::{Comparison, FieldTest, Predicate};
 use crate::refusal::{Refusal, RefusalCode};
@@ -284,8 +284,12 @@ fn read_rules(rules: &Cursor<'_, '_>) -> Result<RulesSpec, InputError> {
 }
 
 fn read_interventions(list: &Cursor<'_, '_>) -> Result<Vec<ScriptSpec>, InputError> {
+    let items = list.items()?;
+    if items.len() > MAX_SCRIPT {
+        return Err(list.fault(format!("at most {MAX_SCRIPT} interventions")));
+    }
     let mut script = Vec::new();
-    for (index, item) in list.items()?.iter().enumerate() {
+    for (index, item) in items.iter().enumerate() {
         let actor = item.key("actor")?;
         let actor_class = Actor::from_word(actor.text()?).ok_or_else(|| actor.fault("agent, user, system or peer"))?;
         // An action that is none imports as one that is refused when it fires: version 0 is never higher.
