@@ -103,7 +103,10 @@ fn explain(args: &Args, task: &parthack_env::task::Task, bytes: &[u8], code: &st
             let fault = if refusal.fault.hint.is_none() { refusal.fault.hint(hint) } else { refusal.fault };
             Err(Failure::Input(fault.in_file(&args.candidate)))
         }
-        Some(refusal) => Err(Failure::Failed(refusal.fault.in_file(&args.candidate).to_string())),
+        Some(refusal) => {
+            let fault = refusal.fault.in_file(&args.candidate);
+            Err(Failure::Failed(format!("{fault}\nhint: `parthack replay FILE` shows every step with what became of it")))
+        }
         None => Ok(Exit::Failed),
     }
 }

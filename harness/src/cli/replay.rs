@@ -81,7 +81,10 @@ fn run_candidate(args: &Args, path: &Path, bytes: &[u8], out: &mut Output) -> Re
         Format::Text => write_text(&replay, claim.as_ref(), out)?,
     }
     match claim {
-        Some(ClaimedLog::Differs(what)) => Err(Failure::Failed(format!("{}: the claimed log: {what}", path.display()))),
+        Some(ClaimedLog::Differs(what)) => {
+            let message = format!("{}: the claimed log: {what}", path.display());
+            Err(Failure::Failed(format!("{message}\nhint: without the key \"log\" the file claims nothing")))
+        }
         _ => Ok(Exit::Done),
     }
 }
@@ -112,7 +115,10 @@ fn run_log(args: &Args, path: &Path, bytes: &[u8], out: &mut Output) -> Result<E
     }
     match checked {
         Ok(_) => Ok(Exit::Done),
-        Err(fault) => Err(Failure::Failed(format!("{}: {fault}", path.display()))),
+        Err(fault) => {
+            let hint = "the events before it are sound; those from it on are not to be trusted";
+            Err(Failure::Failed(format!("{}: {fault}\nhint: {hint}", path.display())))
+        }
     }
 }
 

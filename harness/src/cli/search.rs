@@ -200,7 +200,10 @@ fn check(args: &Args, task: &Task, target: Rule, path: &Path, out: &mut Output) 
     out.flush()?;
     match checked {
         Ok(()) => Ok(Exit::Done),
-        Err(fault) => Err(Failure::Failed(format!("{}: {fault}", path.display()))),
+        Err(fault) => {
+            let hint = "`parthack search` without --check finds the optimum anew; --max-states lets the check go further";
+            Err(Failure::Failed(format!("{}: {fault}\nhint: {hint}", path.display())))
+        }
     }
 }
 
