@@ -182,23 +182,23 @@ pub(super) fn score(churn: &Churn, rounds: u32) -> [Figure; 2] {
     [from_bytes, Figure::rate(name, many as f64 / seconds, "scores/s", Some(1e6))]
 }
 
-/// Optima of every task of the suite under the two historical targets, with closed sets.
+/// Optima of every task of the suite under the two historical targets, and the rate at which their closed sets are
+/// explored.
 pub(super) fn search_suite(tasks: &[Task], threads: usize, rounds: u32) -> Result<[Figure; 2], Failure> {
+    let seconds = best(rounds, || search_all(tasks, threads, false).map(drop))?;
+    let name = format!("search: optima of {} tasks, {}", tasks.len(), of_threads(threads));
+    let optima = Figure::time(name, seconds * 1e3, None);
     let mut transitions = 0;
     let seconds = best(rounds, || {
-        transitions = search_all(tasks, threads)?;
+        transitions = search_all(tasks, threads, true)?;
         Ok(())
     })?;
-    let name = format!("search: {} tasks, two targets, proved, {}", tasks.len(), of_threads(threads));
-    let rate = format!("search: transitions, {}", of_threads(threads));
+    let name = format!("search: closed sets of {} tasks, {}", tasks.len(), of_threads(threads));
     let target = (threads == 1).then_some(30e6);
-    Ok([
-        Figure::time(name, seconds * 1e3, None),
-        Figure::rate(rate, transitions as f64 / seconds, "transitions/s", target),
-    ])
+    Ok([optima, Figure::rate(name, transitions as f64 / seconds, "transitions/s", target)])
 }
 
-/// The same for the authors' released tasks.
+/// The optima of the authors' released tasks. All of them are 1, which nothing exceeds: the witness is the proof.
 pub(super) fn search_release(folder: &Path, threads: usize, rounds: u32) -> Result<Figure, Failure> {
     let mut tasks = Vec::new();
     for path in files_of(folder, "json")? {
@@ -206,13 +206,14 @@ pub(super) fn search_release(folder: &Path, threads: usize, rounds: u32) -> Resu
         let task = read_task(&bytes).and_then(|released| Task::compile(released.spec));
         tasks.push(task.map_err(|error| error.in_file(&path))?);
     }
-    let seconds = best(rounds, || search_all(&tasks, threads).map(drop))?;
-    let name = format!("search: {} released tasks, proved, {}", tasks.len(), of_threads(threads));
+    let seconds = best(rounds, || search_all(&tasks, threads, false).map(drop))?;
+    let name = format!("search: optima of {} released tasks, {}", tasks.len(), of_threads(threads));
     Ok(Figure::time(name, seconds * 1e3, Some(500.0)))
 }
 
-fn search_all(tasks: &[Task], threads: usize) -> Result<u64, Failure> {
-    let options = SearchOptions { threads, prove: true, ..SearchOptions::default() };
+/// Searches every task under both targets; the number of transitions.
+fn search_all(tasks: &[Task], threads: usize, prove: bool) -> Result<u64, Failure> {
+    let options = SearchOptions { threads, prove, ..SearchOptions::default() };
     let mut transitions = 0;
     for task in tasks {
         for target in [Rule::HistoricalMilestone, Rule::CapeMax] {

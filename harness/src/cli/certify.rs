@@ -105,7 +105,9 @@ fn explain(args: &Args, task: &parthack_env::task::Task, bytes: &[u8], code: &st
         }
         Some(refusal) => {
             let fault = refusal.fault.in_file(&args.candidate);
-            Err(Failure::Failed(format!("{fault}\nhint: `parthack replay FILE` shows every step with what became of it")))
+            Err(Failure::Failed(format!(
+                "{fault}\nhint: `parthack replay FILE` shows every step with what became of it"
+            )))
         }
         None => Ok(Exit::Failed),
     }
