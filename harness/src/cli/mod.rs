@@ -16,15 +16,18 @@ mod places;
 mod published;
 mod release_check;
 mod replay;
+mod run;
 mod scaffold;
 mod schema;
 mod search;
 mod shell;
+mod tables;
 mod task;
 mod task_lint;
 mod task_new;
 mod task_show;
 mod task_source;
+mod verify;
 
 use std::io::{self, IsTerminal, Write};
 use std::panic;
@@ -51,6 +54,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Args),
+    Tables(tables::Args),
+    Verify(verify::Args),
     Published(published::Args),
     ReleaseCheck(release_check::Args),
     Replay(replay::Args),
@@ -71,7 +77,7 @@ enum Command {
 #[must_use]
 pub fn definition() -> clap::Command {
     let notes = format!(
-        "Example:\n  parthack release-check --tasks release/tasks --oracle release/oracle\n\n{}\n\
+        "Example:\n  parthack run --out runs/first\n\n{}\n\
          Every flag can also be set by a variable: --suite by PARTHACK_SUITE, --max-steps by PARTHACK_MAX_STEPS.",
         exit_code_table()
     );
@@ -101,7 +107,7 @@ pub fn main() -> ExitCode {
         let color = color_on_command_line();
         let parsed = definition().color(color.for_help()).try_get_matches();
         match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
-            Ok(cli) => finish(run(&cli), cli.color),
+            Ok(cli) => finish(dispatch(&cli), cli.color),
             Err(error) => {
                 // Nobody is left to talk to if this fails.
                 let _ = error.print();
@@ -112,10 +118,13 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit.unwrap_or(Exit::Bug).code())
 }
 
-fn run(cli: &Cli) -> Result<Exit, Failure> {
+fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
     let mut output = Output::new(cli.color);
     let out = &mut output;
     let exit = match &cli.command {
+        Command::Run(args) => run::run(args, out),
+        Command::Tables(args) => tables::run(args, out),
+        Command::Verify(args) => verify::run(args, out),
         Command::Published(args) => published::run(args, out),
         Command::ReleaseCheck(args) => release_check::run(args, out),
         Command::Replay(args) => replay::run(args, out),

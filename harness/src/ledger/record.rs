@@ -230,17 +230,4 @@ impl Record {
             Record::Audit(r) => CellName::Audit { name: r.name.clone() },
         }
     }
-
-    /// Objects that it refers to: trajectory or candidate, and payload.
-    #[must_use]
-    pub fn objects(&self) -> Vec<&str> {
-        match self {
-            Record::Honest(r) => vec![&r.trajectory, &r.payload],
-            Record::Rollback(r) => vec![&r.trajectory, &r.payload],
-            Record::Attempt(r) => r.candidate.iter().chain(&r.payload).map(String::as_str).collect(),
-            Record::Selection(r) => r.candidate.iter().chain(&r.payload).map(String::as_str).collect(),
-            Record::Score(r) => vec![&r.payload],
-            Record::Control(_) | Record::Audit(_) => Vec::new(),
-        }
-    }
 }

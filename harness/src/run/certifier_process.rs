@@ -2,6 +2,9 @@
 //! (SPEC §15.6).
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use parthack_certifier::client::{Certifier, CertifierError};
 use parthack_certifier::protocol::{CertificateMessage, PROTOCOL, RollbackMessage, SessionId};
@@ -10,6 +13,7 @@ use parthack_env::canonical::Hash;
 use parthack_env::input::Cursor;
 use parthack_env::json::Json;
 use parthack_env::spec::read_steps;
+use parthack_env::steps::Step;
 use parthack_env::task::Task;
 
 use crate::run::certifying::{Certified, Certify, Control, Rollback};
@@ -24,6 +28,20 @@ pub struct CertifierProcess {
 }
 
 impl CertifierProcess {
+    /// Starts the certifier's program over a suite and its packages, with an operator's key that nobody else learns.
+    ///
+    /// # Errors
+    /// [`RunError::Certifier`] if it does not start or speak the protocol, [`RunError::Storage`] without random bytes.
+    pub fn start(program: &Path, tasks: &Path, sealed: &Path) -> Result<CertifierProcess, RunError> {
+        let source = Path::new("/dev/urandom");
+        let mut bytes = [0; 32];
+        let read = File::open(source).and_then(|mut file| file.read_exact(&mut bytes));
+        read.map_err(|error| RunError::storage("cannot read", source, error))?;
+        let key = Hash(bytes).hex();
+        let certifier = Certifier::start(program, tasks, sealed, Some(&key));
+        CertifierProcess::new(certifier.map_err(|error| fault_of("the suite", &error))?, &key)
+    }
+
     /// Takes a started certifier and opens its evidence session with the operator's key.
     ///
     /// # Errors
@@ -76,10 +94,11 @@ fn rollback(task: &Task, set: &'static str, message: &RollbackMessage) -> Result
     let text = message.steps.to_string();
     let json = Json::parse(text.as_bytes()).map_err(|error| garbled(error.to_string()))?;
     let mut steps = read_steps(&Cursor::root(&json)).map_err(|fault| garbled(fault.into_error().to_string()))?;
-    if !steps.starts_with(&task.spec.honest) {
-        return Err(garbled("it does not begin with the honest steps".to_owned()));
+    // Fields may stand in another order than in the task file; canonical bytes are what counts.
+    let undo = steps.split_off(task.spec.honest.len().min(steps.len()));
+    if steps.iter().map(Step::json).ne(task.spec.honest.iter().map(Step::json)) || undo.is_empty() {
+        return Err(garbled("it is not the honest steps and at least one more".to_owned()));
     }
-    let undo = steps.split_off(task.spec.honest.len());
     Ok(Rollback { set, undo, certified: certified(id, &message.certificate)? })
 }
 

@@ -19,6 +19,7 @@ pub mod manifest;
 pub mod merge;
 pub mod suite;
 pub mod units;
+pub mod verify;
 pub mod work;
 pub mod writer;
 
@@ -177,16 +178,21 @@ pub fn read_ledger(folder: &RunFolder, manifest: &Manifest) -> Result<Ledger, Ru
     Ledger::read(&bytes, &manifest.hash()).map_err(|source| RunError::Ledger { path, source })
 }
 
+/// Rules that the evaluator processes serve: targets and evaluators, in the order of the tables.
+fn served_rules(manifest: &Manifest) -> Vec<Rule> {
+    let served = |rule: &Rule| {
+        let id = rule.id();
+        manifest.targets.iter().any(|target| target == id) || manifest.evaluators.iter().any(|e| e.id == id)
+    };
+    Rule::ALL.into_iter().filter(served).collect()
+}
+
 /// Works out what the journal lacks, and returns every unit of the run and the audit of its payloads.
 fn work_out(job: Job<'_>, manifest: &Manifest, folder: &RunFolder) -> Result<(Finished, AuditRecord), RunError> {
     let Job { suite, choices, certifier, evaluator_program, threads, stop, mut progress, .. } = job;
     let (mut journal, mut finished) = Journal::open(&folder.path("journal"), &folder.path("private/journal"))?;
     finished.retain(|_, result| has_objects(folder, result));
-    let served = |rule: &Rule| {
-        let id = rule.id();
-        manifest.targets.iter().any(|target| target == id) || manifest.evaluators.iter().any(|e| e.id == id)
-    };
-    let rules: Vec<Rule> = Rule::ALL.into_iter().filter(served).collect();
+    let rules = served_rules(manifest);
     let command = EvaluatorCommand { program: evaluator_program, rules: rules.clone() };
     let mut processes: Vec<_> = (0..threads.max(1)).map(|_| EvaluatorProcess::new(command.clone())).collect();
     let shared = Shared {
