@@ -5,7 +5,7 @@ mod cli_support;
 
 use std::fs;
 
-use cli_support::{task_file, task_json, works, workspace};
+use cli_support::{certifier, task_file, task_json, works, workspace};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -89,6 +89,24 @@ fn reports() {
         accepts(&validator, "release-check", &report);
         refuses(&validator, "a count that is none", &json!({"format": "parthack.release-check/1", "lines": -1}));
     }
+}
+
+#[test]
+fn runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = folder.path().join("run").display().to_string();
+    let certifier = certifier().display().to_string();
+    let flags = ["--tasks", "PH-D01,PH-D03", "--resamples", "100", "--certifier", &certifier, "--format", "json"];
+    let tables = validator("tables");
+    accepts(&tables, "run", &works(&[&["run", "--out", &run][..], &flags[..]].concat()).json());
+    accepts(&tables, "tables", &works(&["tables", &run, "--format", "json"]).json());
+    let ledger = validator("ledger");
+    let text = fs::read_to_string(folder.path().join("run/ledger.jsonl")).expect("a ledger");
+    for line in text.lines() {
+        accepts(&ledger, "ledger", &serde_json::from_str(line).expect("JSON"));
+    }
+    assert!(text.lines().count() > 50, "{text}");
+    refuses(&ledger, "a record of no kind", &json!({"cell": "", "hash": "", "record": {"kind": "nothing"}}));
 }
 
 #[test]

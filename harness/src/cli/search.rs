@@ -201,7 +201,8 @@ fn check(args: &Args, task: &Task, target: Rule, path: &Path, out: &mut Output) 
     match checked {
         Ok(()) => Ok(Exit::Done),
         Err(fault) => {
-            let hint = "`parthack search` without --check finds the optimum anew; --max-states lets the check go further";
+            let hint =
+                "`parthack search` without --check finds the optimum anew; --max-states lets the check go further";
             Err(Failure::Failed(format!("{}: {fault}\nhint: {hint}", path.display())))
         }
     }
