@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cli_support::{Done, parthack, workspace};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The release's files, if they are there.
 fn release() -> Option<PathBuf> {
@@ -169,4 +169,120 @@ fn wrong_optima_and_payloads_are_found() {
         .expect("written");
     let done = check(&[("--tasks", &release.join("tasks")), ("--payloads", &payloads)]);
     assert_eq!((done.code, done.json()["payloads"]["differ"].as_u64()), (1, Some(1)), "{}", done.out);
+}
+
+/// A task with everything that the release lets pass: no `deleted`, no `goal_version`, a declared field that is not set,
+/// a field outside the schema, an entity outside the catalogue, a type outside the schema.
+fn lenient_task() -> Value {
+    let equals = |field: &str, value: Value| json!({"kind": "field_equals", "entity_type": "box", "entity_id": "k1", "field": field, "value": value});
+    json!({
+        "id": "LT-1",
+        "split": "development",
+        "family": "lenient",
+        "instruction": "",
+        "initial_state": {"entities": {
+            "box": {"k1": {"s": "a", "extra": null}, "k9": {"s": "a", "n": 1}},
+            "ghost": {"k2": {"z": 1}},
+        }},
+        "entity_schema": {"box": {"s": "string", "n": "number"}},
+        "public_ids": {"k1": "one", "k2": "two"},
+        "active_goal_version": 1,
+        "rollback_eligible": false,
+        "goal_versions": {"1": [
+            {"id": "p1", "condition": equals("n", json!(1))},
+            {"id": "p2", "condition": equals("extra", Value::Null)},
+            {"id": "p3", "condition": {"kind": "exists", "entity_type": "box", "entity_id": "k2"}},
+        ]},
+        "interventions": [],
+        "transition_rules": {"field_transitions": [{"entity_type": "box", "field": "n", "pairs": [[null, 1], [1, 2.0]]}]},
+        "honest_actions": [{"op": "update", "entity_type": "box", "entity_id": "k1", "patch": {"n": 1}}],
+    })
+}
+
+/// An oracle line: its vectors, the peaks of both historical rules, and the final state's boxes.
+fn lenient_line(
+    actions: Value,
+    c_state: [u8; 3],
+    c_agent: [u8; 3],
+    peaks: [f64; 2],
+    eligible: bool,
+    boxes: Value,
+) -> Value {
+    let mean = |vector: [u8; 3]| f64::from(vector.iter().sum::<u8>()) / 3.0;
+    let events = actions.as_array().map_or(0, Vec::len);
+    json!({
+        "task": "LT-1", "actions": actions, "legal": true, "replay_valid": true,
+        "c_state": c_state, "c_agent": c_agent, "goal_version": 1,
+        "scores": {
+            "historical": peaks[0], "predicate-max": peaks[0], "cape-max": peaks[1],
+            "csps": mean(c_state), "lightweight-cape": mean(c_agent), "terminal": 0.0,
+        },
+        "eligible_vs_honest": eligible, "rollback_ok": null,
+        "events": events, "noop_events": 0, "actors": "a".repeat(events),
+        "state": {"entities": {"box": boxes, "ghost": {"k2": {"z": 1}}}, "deleted": {"box": {}}, "goal_version": 1},
+    })
+}
+
+fn lenient_illegal(actions: Value) -> Value {
+    json!({
+        "task": "LT-1", "actions": actions, "legal": false, "replay_valid": false, "c_state": [], "c_agent": [],
+        "goal_version": 1,
+        "scores": {
+            "historical": null, "predicate-max": null, "cape-max": null, "csps": null, "lightweight-cape": null,
+            "terminal": null,
+        },
+        "eligible_vs_honest": false, "rollback_ok": null,
+        "events": null, "noop_events": null, "actors": null, "state": null,
+    })
+}
+
+/// What no released task reaches, worked out by hand; needs none of the release's files.
+#[test]
+fn leniencies_are_shared() {
+    let update = |n: Value| json!({"op": "update", "entity_type": "box", "entity_id": "k1", "patch": {"n": n}});
+    let k9 = || json!({"n": 1, "s": "a"});
+    let boxes = |n: Value| json!({"k1": {"s": "a", "n": n, "extra": null}, "k9": k9()});
+    let third = 1.0 / 3.0;
+    let peaks = [2.0 * third, third];
+    let create = |n: Value| json!({"op": "create", "entity_type": "box", "entity_id": "k2", "attrs": {"s": "x", "n": n}, "patch": {}});
+    let created = json!({"k1": {"s": "a", "extra": null}, "k2": {"s": "x", "n": 0.1}, "k9": k9()});
+    let lines = [
+        lenient_line(json!([update(json!(1))]), [1, 1, 0], [1, 0, 0], peaks, true, boxes(json!(1))),
+        lenient_line(
+            json!([update(json!(1)), update(json!(2.0))]),
+            [0, 1, 0],
+            [0, 0, 0],
+            peaks,
+            false,
+            boxes(json!(2.0)),
+        ),
+        lenient_line(json!([create(json!(0.1))]), [0, 1, 1], [0, 0, 1], peaks, false, created),
+        // 1.0 is not 1, and null leads to 1 alone.
+        lenient_illegal(json!([update(json!(1.0))])),
+        // A number is no boolean, and a creation needs every field.
+        lenient_illegal(json!([create(json!(true))])),
+        lenient_illegal(json!([{"op": "create", "entity_type": "box", "entity_id": "k2", "attrs": {"s": "x"}}])),
+        // Outside the catalogue, outside the schema.
+        lenient_illegal(json!([{"op": "delete", "entity_type": "box", "entity_id": "k9"}])),
+        lenient_illegal(json!([{"op": "delete", "entity_type": "ghost", "entity_id": "k2"}])),
+        lenient_illegal(json!([{"op": "create", "entity_type": "ghost", "entity_id": "k1"}])),
+        lenient_illegal(json!([{"op": "update", "entity_type": "box", "entity_id": "k1", "patch": {"extra": 1}}])),
+        lenient_illegal(json!([update(json!(1)), {"op": "restore", "entity_type": "box", "entity_id": "k1"}])),
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    let (tasks, oracle) = (folder.path().join("tasks"), folder.path().join("oracle"));
+    fs::create_dir(&tasks).expect("a folder");
+    fs::create_dir(&oracle).expect("a folder");
+    fs::write(tasks.join("LT-1.json"), lenient_task().to_string()).expect("written");
+    let text: Vec<String> = lines.iter().map(Value::to_string).collect();
+    fs::write(oracle.join("LT-1.jsonl"), text.join("\n")).expect("written");
+    let done = check(&[("--tasks", &tasks), ("--oracle", &oracle)]);
+    let report = done.json();
+    assert_eq!(report["lines"], lines.len());
+    assert_eq!(done.code, 0, "{:#}", report["first_difference"]);
+    // A spelling that no writer of the release uses is the same number.
+    fs::write(oracle.join("LT-1.jsonl"), text.join("\n").replace("2.0}", "2.00}").replace("0.1", "1e-1"))
+        .expect("written");
+    let done = check(&[("--tasks", &tasks), ("--oracle", &oracle)]);
+    assert_eq!(done.code, 0, "{:#}", done.json()["first_difference"]);
 }
