@@ -189,7 +189,7 @@ impl RunError {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
                 "the disk is full; make room and go on with --resume, or give another folder with --out"
             }
-            _ => "check the path; a run that had begun goes on with --resume",
+            _ => "check the path, or give another folder with --out; a run that had begun goes on with --resume",
         };
         RunError::Storage { action, path: path.to_path_buf(), source, hint }
     }

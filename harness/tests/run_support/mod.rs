@@ -1,6 +1,6 @@
 //! What tests of runs share: a small suite of development tasks, and a certifier in process that can be made to die.
 
-#![allow(dead_code, unreachable_pub, reason = "each test program is a crate and uses a part of it")]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,12 +21,12 @@ use parthack_certifier::rollback::rollbacks;
 use parthack_env::task::Task;
 
 /// The source tree.
-pub fn workspace() -> PathBuf {
+pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a workspace").to_path_buf()
 }
 
 /// Writes a suite of some of the reference suite's tasks.
-pub fn write_suite(folder: &Path, ids: &[&str]) {
+pub(crate) fn write_suite(folder: &Path, ids: &[&str]) {
     let source = workspace().join("tasks/pb-cste-1");
     let text = fs::read_to_string(source.join("suite.json")).expect("the reference suite");
     let mut suite: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -43,10 +43,10 @@ pub fn write_suite(folder: &Path, ids: &[&str]) {
 
 /// Certifies on public predicates, in process; dies at a given question.
 #[derive(Default)]
-pub struct InProcess {
+pub(crate) struct InProcess {
     certifiers: BTreeMap<String, TaskCertifier>,
     /// Questions until it dies; none: never.
-    pub dies_after: Option<usize>,
+    pub(crate) dies_after: Option<usize>,
 }
 
 impl InProcess {
@@ -121,28 +121,28 @@ impl Certify for InProcess {
 }
 
 /// What a test varies.
-pub struct Setup {
+pub(crate) struct Setup {
     /// Suite folder.
-    pub suite: PathBuf,
+    pub(crate) suite: PathBuf,
     /// Run folder.
-    pub out: PathBuf,
+    pub(crate) out: PathBuf,
     /// Threads.
-    pub threads: usize,
+    pub(crate) threads: usize,
     /// Go on.
-    pub resume: bool,
+    pub(crate) resume: bool,
     /// Candidates of others.
-    pub attacker: Attacker,
+    pub(crate) attacker: Attacker,
     /// The certifier.
-    pub certifier: InProcess,
+    pub(crate) certifier: InProcess,
     /// Seed of the bootstrap, so that manifests can differ.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// The evaluator program.
-    pub evaluator: PathBuf,
+    pub(crate) evaluator: PathBuf,
 }
 
 impl Setup {
     /// Two threads, search, a certifier that lives.
-    pub fn new(suite: &Path, out: &Path) -> Setup {
+    pub(crate) fn new(suite: &Path, out: &Path) -> Setup {
         Setup {
             suite: suite.to_path_buf(),
             out: out.to_path_buf(),
@@ -156,7 +156,7 @@ impl Setup {
     }
 
     /// Runs it.
-    pub fn run(self) -> Result<RunReport, RunError> {
+    pub(crate) fn run(self) -> Result<RunReport, RunError> {
         let stop = AtomicBool::new(false);
         run(Job {
             suite: Suite::load(&self.suite)?,
@@ -181,7 +181,7 @@ impl Setup {
 }
 
 /// The files whose bytes a run promises: path below the run folder, and bytes.
-pub fn promised(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn promised(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut names: Vec<String> =
         ["manifest.json", "ledger.jsonl", "complete.json", "private/certifications.jsonl"].map(str::to_owned).to_vec();
     for inner in ["tables", "objects/payloads", "objects/trajectories"] {
@@ -193,4 +193,11 @@ pub fn promised(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         .into_iter()
         .map(|name| (name.clone(), fs::read(folder.join(&name)).unwrap_or_else(|e| panic!("{name}: {e}"))))
         .collect()
+}
+
+/// An executable shell script of one line.
+pub(crate) fn write_script(path: &Path, line: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::write(path, format!("#!/bin/sh\n{line}\n")).expect("a script");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("an executable script");
 }
