@@ -24,6 +24,9 @@ pub(super) struct Args {
     /// Rounds; the best one counts
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "N")]
     rounds: u32,
+    /// One round, to see that everything runs
+    #[arg(long)]
+    quick: bool,
     /// The most threads that search and the job use; each is measured with one as well
     #[arg(long, default_value_t = super::available_threads(), value_name = "N")]
     threads: usize,
@@ -46,23 +49,36 @@ pub(super) struct Figure {
     pub(super) name: String,
     /// The best round.
     pub(super) value: f64,
-    /// Its unit: `…/s`, or `ms` where less is better.
+    /// Its unit: `…/s`, or `ms` or `MiB` where less is better.
     pub(super) unit: &'static str,
     /// What PERFORMANCE asks for, if it does.
     pub(super) target: Option<f64>,
     /// Whether the figure meets the target.
     pub(super) meets: Option<bool>,
+    /// How many times better than the target it is; below 1 it misses it.
+    pub(super) distance: Option<f64>,
 }
 
 impl Figure {
     /// A rate: more is better.
     pub(super) fn rate(name: impl Into<String>, value: f64, unit: &'static str, target: Option<f64>) -> Figure {
-        Figure { name: name.into(), value, unit, target, meets: target.map(|target| value >= target) }
+        let distance = target.map(|target| value / target);
+        Figure { name: name.into(), value, unit, target, meets: target.map(|target| value >= target), distance }
     }
 
     /// A time in milliseconds: less is better.
     pub(super) fn time(name: impl Into<String>, value: f64, target: Option<f64>) -> Figure {
-        Figure { name: name.into(), value, unit: "ms", target, meets: target.map(|target| value <= target) }
+        Figure::most(name, value, "ms", target)
+    }
+
+    /// Memory in MiB: less is better.
+    pub(super) fn memory(name: impl Into<String>, value: f64, target: Option<f64>) -> Figure {
+        Figure::most(name, value, "MiB", target)
+    }
+
+    fn most(name: impl Into<String>, value: f64, unit: &'static str, target: Option<f64>) -> Figure {
+        let distance = target.map(|target| target / value);
+        Figure { name: name.into(), value, unit, target, meets: target.map(|target| value <= target), distance }
     }
 }
 
@@ -78,7 +94,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     };
     let chosen = |name: &str| args.only.is_empty() || args.only.iter().any(|only| name.starts_with(only.as_str()));
     let threads = if args.threads > 1 { vec![1, args.threads] } else { vec![1] };
-    let rounds = args.rounds;
+    let rounds = if args.quick { 1 } else { args.rounds };
     let mut figures = Vec::new();
     if chosen("start") {
         figures.push(bench_work::start_up(rounds)?);
@@ -92,6 +108,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     }
     if chosen("score") {
         figures.extend(bench_work::score(&churn, rounds));
+        figures.push(bench_work::score_over_pipe(&churn, rounds)?);
     }
     if chosen("search") {
         for threads in &threads {
@@ -108,7 +125,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     }
     if chosen("job") {
         for threads in &threads {
-            figures.push(bench_work::job(&places, *threads, rounds)?);
+            figures.extend(bench_work::job(&places, *threads, rounds)?);
         }
     }
     match args.format {
@@ -119,12 +136,18 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
 }
 
 fn write_text(figures: &[Figure], out: &mut Output) -> Result<(), Failure> {
-    out.title(&format!("{:<44} {:>16} {:<14} {:>14}  {}", "figure", "best", "unit", "target", "meets it"))?;
-    for Figure { name, value, unit, target, meets } in figures {
+    out.title(&format!(
+        "{:<46} {:>16} {:<14} {:>14}  {:<8} {}",
+        "figure", "best", "unit", "target", "meets it", "distance"
+    ))?;
+    for Figure { name, value, unit, target, meets, distance } in figures {
         let target = target.map_or_else(|| "-".to_owned(), |target| grouped(target, unit));
         let meets = meets.map_or("-", |meets| if meets { "yes" } else { "no" });
-        writeln!(out, "{name:<44} {:>16} {unit:<14} {target:>14}  {meets}", grouped(*value, unit))?;
+        let distance = distance.map_or_else(|| "-".to_owned(), |distance| format!("{distance:.2}x"));
+        let value = grouped(*value, unit);
+        writeln!(out, "{name:<46} {value:>16} {unit:<14} {target:>14}  {meets:<8} {distance:>8}")?;
     }
+    writeln!(out, "\ndistance: how many times better than the target; below 1.00x it is missed")?;
     Ok(())
 }
 
@@ -153,6 +176,8 @@ mod tests {
         assert_eq!(Figure::rate("a", 2.0, "events/s", Some(1.0)).meets, Some(true));
         assert_eq!(Figure::time("a", 2.0, Some(1.0)).meets, Some(false));
         assert_eq!(Figure::time("a", 2.0, None).meets, None);
+        assert_eq!(Figure::rate("a", 2.0, "events/s", Some(1.0)).distance, Some(2.0));
+        assert_eq!(Figure::memory("a", 2.0, Some(1.0)).distance, Some(0.5));
         assert_eq!(grouped(1_234_567.4, "events/s"), "1,234,567");
         assert_eq!(grouped(999.0, "events/s"), "999");
         assert_eq!(grouped(7.128, "ms"), "7.13");

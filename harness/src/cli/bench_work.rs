@@ -1,7 +1,8 @@
 //! What `parthack bench` measures. Wall-clock times end here: nothing that is hashed or compared sees them.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,6 +20,7 @@ use parthack_evaluators::rules::Rule;
 
 use super::bench::Figure;
 use super::certifier;
+use crate::bench::{process, scoring};
 use crate::exact::Ratio;
 use crate::failure::Failure;
 use crate::locate::{Places, files_of, read_input};
@@ -95,13 +97,19 @@ fn this_program() -> Result<PathBuf, Failure> {
 /// Runs a program to its end without its output.
 fn call(command: &mut Command) -> Result<(), Failure> {
     let output = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output();
-    let output =
-        output.map_err(|error| Failure::environment("cannot start a program", error, "see `parthack doctor`"))?;
+    let output = output.map_err(cannot_start)?;
     if output.status.success() {
         return Ok(());
     }
-    let talk = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Failure::Failed(format!("{} ended with {}: {talk}", command.get_program().display(), output.status)))
+    Err(ended(command, output.status, &String::from_utf8_lossy(&output.stderr)))
+}
+
+fn cannot_start(error: io::Error) -> Failure {
+    Failure::environment("cannot start a program", error, "see `parthack doctor`")
+}
+
+fn ended(command: &Command, status: ExitStatus, said: &str) -> Failure {
+    Failure::Failed(format!("{} ended with {status}: {}", command.get_program().display(), said.trim()))
 }
 
 /// `parthack --help`, from start to end.
@@ -182,6 +190,24 @@ pub(super) fn score(churn: &Churn, rounds: u32) -> [Figure; 2] {
     [from_bytes, Figure::rate(name, many as f64 / seconds, "scores/s", Some(1e6))]
 }
 
+/// Six rules in a process of their own, which is how a run scores, and how a million trajectories are scored anew.
+pub(super) fn score_over_pipe(churn: &Churn, rounds: u32) -> Result<Figure, Failure> {
+    // A million in a minute on two cores.
+    const TARGET: f64 = 1e6 / 60.0 / 2.0;
+    let program = this_program()?;
+    let bytes = payload(&Replay::run(&churn.task, &churn.trajectory(STEPS)));
+    let count = REPEATS * 10;
+    let mut seconds = f64::INFINITY;
+    for _ in 0..rounds {
+        let fed = scoring::feed(&program, &bytes, count);
+        seconds = seconds.min(fed.map_err(|error| {
+            Failure::environment("cannot score in a process", error, "`parthack doctor` says what works")
+        })?);
+    }
+    let name = format!("score: six rules over the pipe, {STEPS} steps");
+    Ok(Figure::rate(name, count as f64 / seconds, "payloads/s", Some(TARGET)))
+}
+
 /// Optima of every task of the suite under the two historical targets, and the rate at which their closed sets are
 /// explored.
 pub(super) fn search_suite(tasks: &[Task], threads: usize, rounds: u32) -> Result<[Figure; 2], Failure> {
@@ -243,8 +269,8 @@ pub(super) fn intervals(rounds: u32) -> Result<Figure, Failure> {
     Ok(Figure::time("intervals: 10 means, 10,000 resamples", seconds * 1e3, Some(50.0)))
 }
 
-/// The whole reference job, in a process of its own.
-pub(super) fn job(places: &Places, threads: usize, rounds: u32) -> Result<Figure, Failure> {
+/// The whole reference job, in a process of its own: its time, and the peaks of all its processes' memory together.
+pub(super) fn job(places: &Places, threads: usize, rounds: u32) -> Result<Vec<Figure>, Failure> {
     let program = this_program()?;
     let suite = places.suite()?;
     let scratch = std::env::temp_dir().join(format!("parthack-bench-{}", std::process::id()));
@@ -254,22 +280,29 @@ pub(super) fn job(places: &Places, threads: usize, rounds: u32) -> Result<Figure
         }
         _ => Ok(()),
     };
-    let mut seconds = f64::INFINITY;
+    let (mut seconds, mut peak) = (f64::INFINITY, None);
     for _ in 0..rounds.min(3) {
         clean()?;
         let mut command = Command::new(&program);
         command.arg("run").arg("--suite").arg(&suite).arg("--sealed").arg(places.sealed()?);
         command.arg("--certifier").arg(places.certifier()?).arg("--out").arg(&scratch);
         command.arg("--threads").arg(threads.to_string());
-        let start = Instant::now();
-        let called = call(&mut command);
-        seconds = seconds.min(start.elapsed().as_secs_f64());
-        if called.is_err() {
+        let timed = process::watched(&mut command);
+        if !timed.as_ref().is_ok_and(|timed| timed.status.success()) {
             clean()?;
         }
-        called?;
+        let timed = timed.map_err(cannot_start)?;
+        if !timed.status.success() {
+            return Err(ended(&command, timed.status, &timed.said));
+        }
+        seconds = seconds.min(timed.seconds);
+        peak = peak.max(timed.peak_bytes);
     }
     clean()?;
-    let target = (threads > 1).then_some(2_000.0);
-    Ok(Figure::time(format!("job: the whole suite, {}", of_threads(threads)), seconds * 1e3, target))
+    let name = format!("job: the whole suite, {}", of_threads(threads));
+    let memory = peak.map(|bytes| {
+        Figure::memory(format!("{name}, memory"), bytes as f64 / f64::from(1 << 20), (threads > 1).then_some(200.0))
+    });
+    let time = Figure::time(name, seconds * 1e3, (threads > 1).then_some(2_000.0));
+    Ok([Some(time), memory].into_iter().flatten().collect())
 }
