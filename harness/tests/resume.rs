@@ -95,7 +95,7 @@ fn a_certifier_that_dies_ends_in_four_and_the_run_goes_on() {
     assert_eq!(finish(run_command(&whole, false)).code, 0);
     for requests in [10, 25] {
         let program = scratch.path().join(format!("dying-{requests}"));
-        let line = format!("head -n {requests} | {} \"$@\"", certifier().display());
+        let line = format!("sed -u {requests}q | {} \"$@\"", certifier().display());
         write_script(&program, &line);
         let mut dying = run_command(&out, true);
         dying.env("PARTHACK_CERTIFIER", &program);
@@ -112,7 +112,7 @@ fn an_unfinished_run_needs_resume_and_a_finished_one_is_verified() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let out = scratch.path().join("out");
     let program = scratch.path().join("dying");
-    write_script(&program, &format!("head -n 9 | {} \"$@\"", certifier().display()));
+    write_script(&program, &format!("sed -u 9q | {} \"$@\"", certifier().display()));
     let mut dying = run_command(&out, false);
     dying.env("PARTHACK_CERTIFIER", &program);
     assert_eq!(finish(dying).code, 4);

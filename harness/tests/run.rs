@@ -69,7 +69,7 @@ fn an_evaluator_that_dies_once_is_started_again() {
     let program = env!("CARGO_BIN_EXE_parthack");
     let script = scratch.path().join("evaluator");
     let marker = scratch.path().join("died");
-    let dies = format!("/usr/bin/head -n 2 | {program} \"$@\"");
+    let dies = format!("/usr/bin/sed -u 2q | {program} \"$@\"");
     let line = format!("if [ -e {0} ]; then exec {program} \"$@\"; fi; : > {0}; {dies}", marker.display());
     write_script(&script, &line);
     Setup { evaluator: script.clone(), threads: 1, ..Setup::new(&suite, &out) }.run().expect("a run");
