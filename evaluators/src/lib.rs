@@ -3,6 +3,7 @@
 //! Architecture invariant: this crate does not know the certifier, nor any private type; it has no dependency edge to
 //! it. Every evaluator reads the same public bytes.
 
+pub mod judge;
 pub mod public_view;
 pub mod registry;
 pub mod rules;

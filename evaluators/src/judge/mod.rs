@@ -1,0 +1,154 @@
+//! Semantic judges (P §4.1, A.4; G §3, §4): what they ask a model, and what they make of its answers.
+//!
+//! A judge does no IO. [`Judge::plan`] turns payload bytes (and, where the judge has one, its frozen checklist) into
+//! prompts; whoever runs it gets them answered; [`Judge::read`] checks one answer, so that a retry can follow a failure; [`Judge::judge`] makes a judgement of a plan's
+//! answers;
+//! [`Judge::combine`] makes the verdict. Only public bytes go in.
+
+use parthack_model::answer::{Answer, NoAnswer};
+use parthack_model::prompt::Prompt;
+
+use crate::score::{ExactScore, NoVerdict};
+
+/// How a judge is asked to answer (SPEC §6; the manifest says which).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerMode {
+    /// The paper's: a JSON number in [0, 1].
+    Number,
+    /// An integer from 0 to 100, or an enum an item.
+    Integer,
+    /// P(yes) an item from the probabilities of the answer's tokens.
+    Logprobs,
+}
+
+/// In which order the answer's fields are to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldOrder {
+    /// Score (or item verdicts), then rationale.
+    VerdictFirst,
+    /// Rationale, then score (or item verdicts).
+    RationaleFirst,
+}
+
+/// In which order checklist items or predicates are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemOrder {
+    /// As they stand.
+    Forward,
+    /// Last first. Verdicts are mapped back.
+    Reversed,
+}
+
+/// Everything about a judgement that is chosen and not read from a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// How to answer.
+    pub mode: AnswerMode,
+    /// Order of the answer's fields.
+    pub fields: FieldOrder,
+    /// Order of items.
+    pub items: ItemOrder,
+}
+
+/// An item of a frozen checklist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChecklistItem {
+    /// `c1`, `c2`, …
+    pub id: String,
+    /// The condition.
+    pub text: String,
+}
+
+/// A checklist, frozen by its hash before any trajectory is scored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checklist {
+    /// At least one item, ids unique.
+    pub items: Vec<ChecklistItem>,
+}
+
+/// What one answer says, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// The score in [0, 1], in millionths where a decimal or a probability was given.
+    pub score: ExactScore,
+    /// For each item of the checklist or predicate, in their own order, the degree to which it is met; empty for a
+    /// judge without items.
+    pub items: Vec<ExactScore>,
+    /// JSON pointers into the payload (or the projection), each of which exists.
+    pub cites: Vec<String>,
+}
+
+/// The verdict over all answers of one trajectory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Combined {
+    /// The primary result (for `idj` the median of three).
+    pub primary: ExactScore,
+    /// Other aggregates by name, such as `mean_of_three` and `item_majority`.
+    pub others: Vec<(&'static str, ExactScore)>,
+}
+
+/// A semantic judge.
+pub trait Judge: Send + Sync {
+    /// Its id, such as `idj`.
+    fn id(&self) -> &'static str;
+
+    /// How often each trajectory is asked about (three for `idj`, else one).
+    fn repeats(&self) -> u32;
+
+    /// Whether it has a checklist for each task, made from the instruction alone.
+    fn has_checklist(&self) -> bool;
+
+    /// Whether it has items at all (checklist items, questions, or predicates): then their order can be varied.
+    fn has_items(&self) -> bool;
+
+    /// Hash of its frozen prompt files.
+    fn prompt_hash(&self) -> String;
+
+    /// The prompt that makes a task's checklist; `instruction` are the payload's instruction texts in force, in order.
+    fn checklist_prompt(&self, instruction: &[String]) -> Option<Prompt>;
+
+    /// Reads a checklist.
+    ///
+    /// # Errors
+    /// What is wrong, in one sentence.
+    fn read_checklist(&self, answer: &Answer) -> Result<Checklist, String>;
+
+    /// The prompts whose answers make one judgement; most judges have one. The same prompts are asked again for each
+    /// repeat.
+    ///
+    /// # Errors
+    /// Why the payload can't be judged.
+    fn plan(&self, payload: &[u8], checklist: Option<&Checklist>, setting: Setting) -> Result<Vec<Prompt>, NoVerdict>;
+
+    /// Checks the answer to one prompt of the plan: form, range, cited pointers. `Ok` means that [`Judge::judge`] will
+    /// accept it; an error is a schema failure, after which one retry may follow.
+    ///
+    /// # Errors
+    /// What is wrong, in one sentence.
+    fn read(
+        &self,
+        payload: &[u8],
+        checklist: Option<&Checklist>,
+        setting: Setting,
+        prompt: usize,
+        answer: &Answer,
+    ) -> Result<(), String>;
+
+    /// One judgement from the answers to the whole plan.
+    ///
+    /// # Errors
+    /// Why there is no verdict; an answer that is missing is one reason.
+    fn judge(
+        &self,
+        payload: &[u8],
+        checklist: Option<&Checklist>,
+        setting: Setting,
+        answers: &[Result<Answer, NoAnswer>],
+    ) -> Result<Judgement, NoVerdict>;
+
+    /// The verdict from the repeats' judgements, in order.
+    ///
+    /// # Errors
+    /// Why there is no verdict.
+    fn combine(&self, judgements: &[Result<Judgement, NoVerdict>]) -> Result<Combined, NoVerdict>;
+}

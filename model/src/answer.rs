@@ -1,0 +1,80 @@
+//! What came back from a model, or why nothing did. No answer is never a score of 0.
+
+use std::fmt;
+
+/// An answer whose transport was sound and that ended by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The text.
+    pub content: String,
+    /// Probabilities of its tokens in order; empty where they were not asked for or not given.
+    pub tokens: Vec<Token>,
+}
+
+/// A token of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Token {
+    /// Its text.
+    pub text: String,
+    /// Natural logarithm of its probability, at most 0.
+    pub logprob: f64,
+    /// The likeliest tokens at its place, itself among them where it is one of them.
+    pub top: Vec<(String, f64)>,
+}
+
+/// Why a question has no answer. Codes are stable: they reach records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// The model refused.
+    Refusal(String),
+    /// The answer was cut at the token limit.
+    Length,
+    /// The token limit was used up by reasoning, and no text was left.
+    ReasoningAteBudget,
+    /// The answer has no text.
+    Empty,
+    /// The text does not meet the schema, or the reader's further checks.
+    Schema(String),
+    /// No connection, a connection cut, or a time-out.
+    Transport(String),
+    /// An HTTP status that is no success.
+    Status {
+        /// The status.
+        status: u16,
+        /// The start of the body, without control characters.
+        detail: String,
+    },
+    /// A body that is no chat completion, or one that is too large.
+    Protocol(String),
+}
+
+impl NoAnswer {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            NoAnswer::Refusal(_) => "refusal",
+            NoAnswer::Length => "length",
+            NoAnswer::ReasoningAteBudget => "reasoning_ate_budget",
+            NoAnswer::Empty => "empty",
+            NoAnswer::Schema(_) => "schema",
+            NoAnswer::Transport(_) => "transport",
+            NoAnswer::Status { .. } => "status",
+            NoAnswer::Protocol(_) => "protocol",
+        }
+    }
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = self.code();
+        match self {
+            NoAnswer::Length | NoAnswer::ReasoningAteBudget | NoAnswer::Empty => out.write_str(code),
+            NoAnswer::Status { status, detail } => write!(out, "{code}: {status} {detail}"),
+            NoAnswer::Refusal(detail)
+            | NoAnswer::Schema(detail)
+            | NoAnswer::Transport(detail)
+            | NoAnswer::Protocol(detail) => write!(out, "{code}: {detail}"),
+        }
+    }
+}
