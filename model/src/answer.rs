@@ -46,6 +46,8 @@ pub enum NoAnswer {
     },
     /// A body that is no chat completion, or one that is too large.
     Protocol(String),
+    /// A replay that has no recording of the exchange with this key.
+    NotRecorded(String),
 }
 
 impl NoAnswer {
@@ -61,6 +63,7 @@ impl NoAnswer {
             NoAnswer::Transport(_) => "transport",
             NoAnswer::Status { .. } => "status",
             NoAnswer::Protocol(_) => "protocol",
+            NoAnswer::NotRecorded(_) => "not_recorded",
         }
     }
 }
@@ -74,7 +77,8 @@ impl fmt::Display for NoAnswer {
             NoAnswer::Refusal(detail)
             | NoAnswer::Schema(detail)
             | NoAnswer::Transport(detail)
-            | NoAnswer::Protocol(detail) => write!(out, "{code}: {detail}"),
+            | NoAnswer::Protocol(detail)
+            | NoAnswer::NotRecorded(detail) => write!(out, "{code}: {detail}"),
         }
     }
 }

@@ -1,0 +1,87 @@
+//! One recorded exchange: `parthack.exchange/1`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::completion::Response;
+use crate::role::RoleConfig;
+use crate::{canonical, request};
+
+/// The format of a recorded exchange.
+pub const EXCHANGE_FORMAT: &str = "parthack.exchange/1";
+
+/// A request and what came back. Its file is its canonical JSON and a line end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedExchange {
+    /// [`EXCHANGE_FORMAT`].
+    pub format: String,
+    /// The cell that asked first.
+    pub cell: String,
+    /// The role that asked first.
+    pub role: String,
+    /// The role's configuration.
+    pub config: RoleConfig,
+    /// Which repeat of the question this is, from 0.
+    pub repeat: u32,
+    /// 0 for the first try, 1 for the retry.
+    #[serde(rename = "try")]
+    pub attempt: u32,
+    /// The request's body.
+    pub request: Value,
+    /// What came back.
+    pub response: Response,
+    /// The key that this is stored under.
+    pub key: String,
+    /// BLAKE3 of the canonical JSON of everything else.
+    pub hash: String,
+}
+
+impl RecordedExchange {
+    /// The same with its key and hash as they must be.
+    ///
+    /// # Errors
+    /// An exchange that can't be written as JSON, which no exchange is.
+    pub(crate) fn sealed(mut self) -> Result<RecordedExchange, String> {
+        self.key = self.computed_key();
+        self.hash = self.computed_hash()?;
+        Ok(self)
+    }
+
+    /// The bytes of its file.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>, String> {
+        let mut text = self.text()?;
+        text.push('\n');
+        Ok(text.into_bytes())
+    }
+
+    /// Reads a file's bytes and checks all of them: form, key, hash, and that they are the canonical ones.
+    pub(crate) fn read(bytes: &[u8], key: &str) -> Result<RecordedExchange, String> {
+        let exchange: RecordedExchange = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let same = |what: &str, found: &str, expected: &str| {
+            if found == expected { Ok(()) } else { Err(format!("{what}: found {found:?}, expected {expected:?}")) }
+        };
+        same("/format", &exchange.format, EXCHANGE_FORMAT)?;
+        same("/key", &exchange.key, key)?;
+        same("/key, computed from the request", &exchange.computed_key(), key)?;
+        same("/hash", &exchange.hash, &exchange.computed_hash()?)?;
+        if exchange.bytes()? != bytes {
+            return Err("the bytes are not the canonical ones of their content".to_owned());
+        }
+        Ok(exchange)
+    }
+
+    fn computed_key(&self) -> String {
+        request::key(&self.config, &canonical::request(&self.request), self.repeat, self.attempt)
+    }
+
+    fn computed_hash(&self) -> Result<String, String> {
+        let blank = RecordedExchange { hash: String::new(), ..self.clone() };
+        Ok(blake3::hash(blank.text()?.as_bytes()).to_hex().to_string())
+    }
+
+    fn text(&self) -> Result<String, String> {
+        let value = serde_json::to_value(self).map_err(|error| error.to_string())?;
+        Ok(canonical::with_request(&value))
+    }
+}

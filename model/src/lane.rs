@@ -1,0 +1,130 @@
+//! The way to one provider: connections, key, and what bounds them.
+
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Runtime;
+
+use crate::answer::NoAnswer;
+use crate::completion::Response;
+use crate::environment::Environment;
+use crate::error::ClientError;
+use crate::http::{self, Fault};
+use crate::limits::{Gate, Rates, Stopped, TICK};
+use crate::provider::Provider;
+use crate::secret::ApiKey;
+
+/// One provider's connections.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    provider: &'static Provider,
+    base_url: String,
+    key: Option<ApiKey>,
+    http: reqwest::Client,
+    gate: Gate,
+    rates: Rates,
+    began: Instant,
+}
+
+/// How many at once and how fast.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) connections: usize,
+    pub(crate) requests_per_minute: Option<u32>,
+    pub(crate) tokens_per_minute: Option<u32>,
+}
+
+/// What one request came to.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    pub(crate) result: Result<Response, NoAnswer>,
+    /// Whether the request reached the server.
+    pub(crate) sent: bool,
+    /// The wait that the server asks for.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Lane {
+    pub(crate) fn new(
+        provider: &'static Provider,
+        environment: &Environment,
+        bounds: Bounds,
+    ) -> Result<Lane, ClientError> {
+        let base_url = environment
+            .base_url(provider)
+            .map_err(|error| ClientError::usage(error, format!("the default is {}", provider.base_url)))?;
+        let http = http::client(&base_url, bounds.connections)
+            .map_err(|error| ClientError::usage(format!("{}: {error}", provider.name), "check TLS certificates"))?;
+        Ok(Lane {
+            provider,
+            base_url,
+            key: environment.key(provider),
+            http,
+            gate: Gate::new(bounds.connections),
+            rates: Rates::new(bounds.requests_per_minute, bounds.tokens_per_minute),
+            began: Instant::now(),
+        })
+    }
+
+    /// Whether a key is there where one is needed, and doesn't stand in what is to be sent.
+    pub(crate) fn ready(&self, body: &str) -> Result<(), ClientError> {
+        match &self.key {
+            None if self.provider.needs_key => {
+                Err(ClientError::NoKey { provider: self.provider.name, variables: self.provider.key_variables })
+            }
+            Some(key) if key.stands_in(body) => Err(ClientError::usage(
+                format!("the prompt holds the key of {}", self.provider.name),
+                "take the key out of the task or the prompt file; a recording would have published it",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends a chat request when bounds allow. `tokens` is what it counts for.
+    pub(crate) fn chat(
+        &self,
+        runtime: &Runtime,
+        body: &str,
+        tokens: u64,
+        timeout: Duration,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Sent, Stopped> {
+        let _place = self.gate.enter(stop)?;
+        let delay = self.rates.delay(self.began.elapsed(), tokens);
+        wait(runtime, delay, stop)?;
+        let url = format!("{}/chat/completions", self.base_url);
+        let reply = runtime.block_on(http::post(&self.http, &url, self.key.as_ref(), body.to_owned(), timeout));
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(Fault { reason, sent }) => return Ok(Sent { result: Err(reason), sent, retry_after: None }),
+        };
+        if let Some(pause) = reply.retry_after {
+            self.rates.pause(self.began.elapsed() + pause);
+        }
+        let result = Response::read(reply.status, &reply.body, self.key.as_ref());
+        Ok(Sent { result, sent: (200..300).contains(&reply.status), retry_after: reply.retry_after })
+    }
+
+    /// A small document of the server, `path` counted from the server's root; `None` where it has none.
+    pub(crate) fn document(&self, runtime: &Runtime, path: &str) -> Option<serde_json::Value> {
+        const TIMEOUT: Duration = Duration::from_secs(10);
+        let root = self.base_url.strip_suffix("/v1").unwrap_or(&self.base_url);
+        let url = format!("{root}{path}");
+        let bytes = runtime.block_on(http::get(&self.http, &url, self.key.as_ref(), TIMEOUT))?;
+        serde_json::from_slice(&bytes).ok()
+    }
+}
+
+/// Waits, in steps that notice a stop.
+pub(crate) fn wait(runtime: &Runtime, mut rest: Duration, stop: &dyn Fn() -> bool) -> Result<(), Stopped> {
+    loop {
+        if stop() {
+            return Err(Stopped);
+        }
+        if rest.is_zero() {
+            return Ok(());
+        }
+        let step = rest.min(TICK);
+        runtime.block_on(async { tokio::time::sleep(step).await });
+        rest = rest.saturating_sub(step);
+    }
+}
