@@ -52,6 +52,9 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 pub(super) fn put(folder: &Path, exchange: RecordedExchange) -> Result<RecordedExchange, CassetteError> {
     let exchange = exchange.sealed().map_err(broken(folder))?;
     let Some(path) = place(folder, &exchange.key) else { return Err(broken(folder)("no key".to_owned())) };
+    if let Some(stored) = get(folder, &exchange.key)? {
+        return Ok(stored);
+    }
     let parent = path.parent().unwrap_or(folder);
     fs::create_dir_all(parent).map_err(failed("make", parent))?;
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);

@@ -1,0 +1,150 @@
+//! The cap: it is never passed, a stop is within one call of it, and what was paid for is not paid for again.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+use parthack_model::client::{Call, Client, ModelMode};
+use parthack_model::error::ClientError;
+use parthack_model::price::{Cost, PriceTable};
+use parthack_model::role::RoleConfig;
+
+use support::{GOOD, Reply, Server, ask, cites_exist, options, prompt, role};
+
+const QUESTIONS: usize = 40;
+
+/// What each answer of the server costs: 100 tokens of 0.15 and 10 of 0.60 dollars a million.
+const EACH: u64 = 100 * 150_000 + 10 * 600_000;
+
+/// Asks every question with eight threads; returns how many ended and the first error.
+fn ask_all(client: &Client) -> (usize, Option<ClientError>) {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = || {
+        let mut done = 0;
+        loop {
+            let number = next.fetch_add(1, Ordering::SeqCst);
+            if number >= QUESTIONS {
+                return (done, None);
+            }
+            match ask(client, &format!("question {number}")) {
+                Ok(_) => done += 1,
+                Err(error) => return (done, Some(error)),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(work)).collect();
+        let mut all = (0, None);
+        for thread in threads {
+            let (done, error) = thread.join().expect("no panic");
+            all = (all.0 + done, all.1.or(error));
+        }
+        all
+    })
+}
+
+#[test]
+fn a_capped_run_stops_and_resumes_without_paying_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(|_, _| Reply::content(GOOD));
+    let client = |cap: u64, spent: Cost| {
+        let mut options = options(ModelMode::Record, &server.base_url(), Some(folder.path()));
+        options.max_cost = Some(Cost { pico_dollars: cap });
+        options.spent_before = spent;
+        Client::new(options).expect("a client")
+    };
+    let cap = 20 * EACH;
+    let first = client(cap, Cost::ZERO);
+    let (done, error) = ask_all(&first);
+    let Some(ClientError::CostCap { cell, spent, next, cap: told }) = error else { panic!("{error:?}") };
+    assert_eq!((cell.as_str(), told.pico_dollars), ("door/judge", cap));
+    let paid = first.spent().cost();
+    assert_eq!(paid.pico_dollars, done as u64 * EACH);
+    assert_eq!(server.requests(), done);
+    assert!(paid.pico_dollars <= cap, "the cap holds");
+    assert!(paid.plus(next).pico_dollars > cap, "within one call of it: {paid} of {told}, the next at most {next}");
+    assert!(done > 0 && done < QUESTIONS && spent <= told);
+    // The same cap again lets nothing pass, and what is recorded costs nothing.
+    let (_, error) = ask_all(&client(cap, paid));
+    assert!(matches!(error, Some(ClientError::CostCap { .. })));
+    assert_eq!(server.requests(), done);
+    let resumed = client(10 * cap, paid);
+    let (all, error) = ask_all(&resumed);
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!((all, server.requests()), (QUESTIONS, QUESTIONS));
+    assert_eq!(resumed.spent().cost().plus(paid).pico_dollars, QUESTIONS as u64 * EACH);
+    let bodies: BTreeSet<String> = server.seen().into_iter().map(|seen| seen.body).collect();
+    assert_eq!(bodies.len(), QUESTIONS, "no question was sent twice");
+}
+
+#[test]
+fn a_cap_needs_prices() {
+    let server = Server::start(|_, _| Reply::content(GOOD));
+    let mut options = options(ModelMode::Live, &server.base_url(), None);
+    options.max_cost = Cost::from_dollars("1");
+    let client = Client::new(options.clone()).expect("a client");
+    let config = RoleConfig::named("openai/unheard-of").expect("a role");
+    let prompt = prompt("x");
+    let call = Call { cell: "door/judge", role: "judge", config: &config, prompt: &prompt, repeat: 0 };
+    let error = client.ask(&call, &cites_exist).expect_err("no price").to_string();
+    assert!(error.contains("no price of openai/unheard-of is known"), "{error}");
+    assert_eq!(server.requests(), 0);
+    let table = r#"{"format":"parthack.prices/1","date":"today",
+        "usd_per_million_tokens":{"openai/unheard-of":{"prompt":"1","completion":"2"}}}"#;
+    options.prices = options.prices.overridden_by(PriceTable::read(table).expect("a table"));
+    let priced = Client::new(options).expect("a client").ask(&call, &cites_exist).expect("asked");
+    assert_eq!(priced.cost.expect("priced").pico_dollars, 100 * 1_000_000 + 10 * 2_000_000);
+}
+
+#[test]
+fn an_estimate_bounds_what_is_paid() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(|_, _| Reply::content(GOOD));
+    let client = Client::new(options(ModelMode::Record, &server.base_url(), Some(folder.path()))).expect("a client");
+    ask(&client, "question 0").expect("asked");
+    let before = client.spent().cost();
+    let (config, prompts): (_, Vec<_>) = (role(), (0..4).map(|number| prompt(&format!("question {number}"))).collect());
+    let call = |number: usize| Call {
+        cell: "door/judge",
+        role: "judge",
+        config: &config,
+        prompt: &prompts[number],
+        repeat: 0,
+    };
+    // Question 3 is asked twice.
+    let estimate = client.estimate([0, 1, 2, 3, 3].map(call)).expect("estimated");
+    assert_eq!((estimate.calls, estimate.recorded), (5, 2));
+    assert_eq!(estimate.completion_tokens_at_most, 3 * 64);
+    assert!(estimate.unpriced.is_empty() && estimate.cost < estimate.cost_at_most);
+    assert_eq!(server.requests(), 1, "nothing is sent");
+    for number in [0, 1, 2, 3, 3] {
+        client.ask(&call(number), &cites_exist).expect("asked");
+    }
+    assert!(client.spent().cost().minus(before) <= estimate.cost_at_most);
+}
+
+#[test]
+fn a_stop_keeps_what_was_paid_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = |url: &str| options(ModelMode::Record, url, Some(folder.path()));
+    // The flag is set while the fifth request is on its way.
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let server = Server::start({
+        let stop = std::sync::Arc::clone(&stop);
+        move |number, _| {
+            stop.fetch_or(number == 4, Ordering::SeqCst);
+            Reply::content(GOOD)
+        }
+    });
+    let mut first = options(&server.base_url());
+    first.stop = stop;
+    let client = Client::new(first).expect("a client");
+    let mut outcomes = (0..QUESTIONS).map(|number| ask(&client, &format!("question {number}")));
+    assert_eq!(outcomes.by_ref().take_while(Result::is_ok).count(), 5);
+    assert!(matches!(outcomes.next(), Some(Err(ClientError::Stopped))));
+    assert_eq!(server.requests(), 5);
+    let (all, error) = ask_all(&Client::new(options(&server.base_url())).expect("a client"));
+    assert!(error.is_none());
+    assert_eq!((all, server.requests()), (QUESTIONS, QUESTIONS));
+}
