@@ -4,6 +4,7 @@
 //! edge to it and reads public data only.
 
 pub mod lint;
+pub mod llm;
 pub mod proof;
 pub mod reference;
 pub mod search;
