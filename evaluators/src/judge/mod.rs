@@ -8,7 +8,41 @@
 use parthack_model::answer::{Answer, NoAnswer};
 use parthack_model::prompt::Prompt;
 
+use crate::registry::Descriptor;
 use crate::score::{ExactScore, NoVerdict};
+
+pub mod aggregate;
+pub mod alignment;
+pub mod block;
+mod catalogue;
+mod checklist;
+pub mod decimal;
+pub mod evidence;
+pub mod notation;
+pub mod pointer;
+pub mod projection;
+pub mod reading;
+mod semantic;
+pub mod show;
+pub mod words;
+
+/// All judges that ask a model, in the order of the tables.
+#[must_use]
+pub fn judges() -> Vec<Box<dyn Judge>> {
+    catalogue::SPECS.iter().map(|spec| Box::new(semantic::Semantic(spec)) as Box<dyn Judge>).collect()
+}
+
+/// The judge of an id.
+#[must_use]
+pub fn judge(id: &str) -> Option<Box<dyn Judge>> {
+    judges().into_iter().find(|judge| judge.id() == id)
+}
+
+/// What tables and manifests say of the judges, in the order of [`judges`].
+#[must_use]
+pub fn descriptors() -> Vec<Descriptor> {
+    catalogue::SPECS.iter().map(semantic::Spec::descriptor).collect()
+}
 
 /// How a judge is asked to answer (SPEC §6; the manifest says which).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +53,27 @@ pub enum AnswerMode {
     Integer,
     /// P(yes) an item from the probabilities of the answer's tokens.
     Logprobs,
+}
+
+impl AnswerMode {
+    /// All modes.
+    pub const ALL: [AnswerMode; 3] = [AnswerMode::Number, AnswerMode::Integer, AnswerMode::Logprobs];
+
+    /// `number`, `integer` or `logprobs`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            AnswerMode::Number => "number",
+            AnswerMode::Integer => "integer",
+            AnswerMode::Logprobs => "logprobs",
+        }
+    }
+
+    /// The mode of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<AnswerMode> {
+        AnswerMode::ALL.into_iter().find(|mode| mode.word() == word)
+    }
 }
 
 /// In which order the answer's fields are to be written.
