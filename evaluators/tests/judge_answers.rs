@@ -1,5 +1,6 @@
 //! What judges make of answers: every form of a good one, and each way to be wrong.
 
+use parthack_env::sample::Dice;
 use parthack_evaluators::judge::{
     AnswerMode, Checklist, ChecklistItem, FieldOrder, ItemOrder, Judgement, Setting, judge,
 };
@@ -253,4 +254,103 @@ fn checklists_are_read_strictly() {
         assert!(error.contains(part), "{content}: {error}");
     }
     assert!(judge("llm-judge").expect("judge").read_checklist(&answer("{}")).is_err());
+}
+
+/// Whatever a model writes, reading it ends in a judgement or a reason, and both ways of reading agree.
+#[test]
+fn mangled_answers_never_panic() {
+    let lists = [with_score("0.5"), with_score("50"), with_score("0.5").replace("g1", "c1").replace("g2", "c\u{e9}2")];
+    let pieces = ["\"", "{", "}", "\\", "yes", "no", ":", "é", "\u{0}", "[", "1e999", "verdicts", "", ","];
+    let mut dice = Dice::new(7);
+    let (mut good, mut bad) = (0, 0);
+    for round in 0..4_000 {
+        let mut content = lists[dice.below(lists.len())].clone();
+        for _ in 0..dice.below(3) {
+            let mut at = dice.below(content.len() + 1);
+            while !content.is_char_boundary(at) {
+                at -= 1;
+            }
+            let mut end = (at + dice.below(4)).min(content.len());
+            while !content.is_char_boundary(end) {
+                end += 1;
+            }
+            content.replace_range(at..end, pieces[dice.below(pieces.len())]);
+        }
+        // Tokens of random length that spell it, and sometimes one that does not.
+        let mut tokens = Vec::new();
+        let characters: Vec<char> = content.chars().collect();
+        let mut rest = characters.as_slice();
+        while !rest.is_empty() {
+            let (text, after) = rest.split_at((1 + dice.below(5)).min(rest.len()));
+            let odd = dice.once_in(60);
+            let text = if odd { "\u{fffd}".to_owned() } else { text.iter().collect() };
+            tokens.push(Token { text, logprob: -0.5, top: vec![("yes".to_owned(), -1.0), ("no".to_owned(), -2.0)] });
+            rest = after;
+        }
+        let answer = Answer { content, tokens };
+        for id in ["llm-judge", "idj", "holistic"] {
+            let mode = AnswerMode::ALL[round % 3];
+            match judged(id, setting(mode), &answer) {
+                Ok(judgement) => {
+                    good += 1;
+                    assert!(judgement.score <= ExactScore::new(1, 1) && !judgement.cites.is_empty());
+                }
+                Err(reason) => {
+                    bad += 1;
+                    assert!(!reason.is_empty());
+                }
+            }
+        }
+        let _ = judge("idj").expect("idj").read_checklist(&answer);
+    }
+    assert!(good > 200 && bad > 2_000, "{good} good, {bad} bad");
+}
+
+#[test]
+fn other_judges_in_every_mode() {
+    let list = checklist();
+    for (id, keys) in [
+        ("generic-checklist", &["q1", "q2", "q3", "q4", "q5"][..]),
+        ("tick", &["c1", "c2", "c3"]),
+        ("tick-trajectory", &["c1", "c2", "c3"]),
+        ("checkeval", &["q1", "q2", "q3", "q4", "q5", "q6", "q7", "q8", "q9"]),
+        ("rocketeval", &["c1", "c2", "c3"]),
+    ] {
+        let rest: String = keys[1..].iter().map(|key| format!(r#","{key}":"no""#)).collect();
+        let start = format!(r#"{{"verdicts":{{"{}":""#, keys[0]);
+        let end = format!(r#""{rest}}},"cites":["/events"],"rationale":"r"}}"#);
+        let count = u32::try_from(keys.len()).expect("few");
+        for mode in [AnswerMode::Number, AnswerMode::Integer] {
+            check(id, mode, &format!("{start}yes{end}"), Ok((1, count)));
+            check(id, mode, &format!("{start}maybe{end}"), Err("expected yes or no"));
+        }
+        check(id, AnswerMode::Logprobs, &format!("{start}yes{end}"), Err("without token probabilities"));
+        // One token a place of a verdict; half for the first, nothing for the others.
+        let mut parts: Vec<&str> = vec![&start, "yes"];
+        let gaps: Vec<String> = keys[1..].iter().map(|key| format!(r#"","{key}":""#)).collect();
+        gaps.iter().for_each(|gap| parts.extend([gap.as_str(), "no"]));
+        parts.push(r#""},"cites":["/events"],"rationale":"r"}"#);
+        let answer = tokens(&parts, &[(1, &[("yes", -1.0), ("no", -1.0)])]);
+        let judgement = judged(id, setting(AnswerMode::Logprobs), &answer).expect(id);
+        assert_eq!(judgement.score, ExactScore::new(1, 2 * count), "{id}");
+        let plan = judge(id).expect("judge").plan(PAYLOAD, Some(&list), setting(AnswerMode::Logprobs)).expect("plan");
+        assert!(plan[0].form.token_probabilities && plan[0].user.contains(keys[keys.len() - 1]), "{id}");
+    }
+}
+
+#[test]
+fn holistic_is_rescaled_from_ten() {
+    let content = |score: &str| format!(r#"{{"score":{score},"cites":["/events"],"rationale":"r"}}"#);
+    for (score, expected) in
+        [("7.5", Ok((3, 4))), ("10", Ok((1, 1))), ("10.1", Err("more than 10")), ("-1", Err("less than 0"))]
+    {
+        check("holistic", AnswerMode::Number, &content(score), expected);
+    }
+    for (score, expected) in [("7", Ok((7, 10))), ("11", Err("0 to 10")), ("7.5", Err("0 to 10"))] {
+        check("holistic", AnswerMode::Integer, &content(score), expected);
+    }
+    let parts = [r#"{"verdicts":{"q1":""#, "yes", r#""},"cites":["/events"],"rationale":"r"}"#];
+    let answer = tokens(&parts, &[(1, &[("yes", -1.0), ("no", -1.0)])]);
+    let judgement = judged("holistic", setting(AnswerMode::Logprobs), &answer).expect("holistic");
+    assert_eq!(judgement.score, ExactScore::new(1, 2));
 }

@@ -306,6 +306,36 @@ fn frozen_prompts_have_not_changed() {
             "6c4a64179b3a2029ea89abb7742e9570cb348c1070e76b07631bc6d041eadc7f",
             "cb49fe27b061312c9ddf01f03d032224c25d42c4d818e654f474999fcae26580",
         ),
+        (
+            "holistic",
+            "1f21f4305c6b04579c13e402ed7e39c2cae5e3c2c9414c6e086bcf24169531dc",
+            "397fce40d36422d721b1478de1da6773e5e3cee2228028b4ab5cf8f71480f554",
+        ),
+        (
+            "generic-checklist",
+            "8acf93cc0367f329f95e8f2193ea31a0fcb3a99aab068b597a55e97a0f2cea02",
+            "ce8736626f12a5c0998c0885af3005f5cd3870de89a2478c0fb497d6b163c266",
+        ),
+        (
+            "tick",
+            "561382fb30c8e07517446a6ccffa4224d5d8884966c7254ba91893c4ed2f73c4",
+            "e761459118712aaaa3426d524a69c9da9694fb5e438a9b7b8ae81a28826ab426",
+        ),
+        (
+            "tick-trajectory",
+            "c77cb5a5dc8e2ea3051876f491a033b266fac1735ebae529af8a62037c9e95d3",
+            "dc0da3dc7403489333cc7d7437c7374299cf4b29345ef2add786d5482bc285e0",
+        ),
+        (
+            "checkeval",
+            "dc085390ab08d61db8d23b78e3b1253cf26a387390912be20a64637e36e8e0c5",
+            "0478ee94a22e41721db2cc4ce787cfc903c95265d435cbe046110a7336a1cf21",
+        ),
+        (
+            "rocketeval",
+            "ca95093384799252174051af7e124d6434652dcfe066aaa5f35b7e436c423a35",
+            "218cc8ebb521d8e71cc3570ac9dce759520c6ee9e5ad8762baa9341995be5117",
+        ),
     ];
     for (id, files, whole) in frozen {
         let judge = judge(id).expect("judge");

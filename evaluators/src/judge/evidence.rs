@@ -6,21 +6,21 @@
 //! 1. The last instruction in force is cut into clauses at `.`, `;`, `:`, `,`, `?`, `!` and `and`. A clause with at least two
 //!    content words ([`super::words`]) is a condition; the first 32 count.
 //! 2. A deed is a net change from the initial to the terminal state: one a changed field, one for an entity that was
-//!    created, deleted or restored, one for the goal version. Its words are those of the entity's type and id, the field, the
-//!    new value, and of the entities that the new value names.
-//! 3. A condition is met by a deed that shares at least two words with it, one of which is no word of the entity's type or id. It counts 1.
+//!    created, deleted or restored, one for the goal version. Its words are those of the field, the new value, and the types and fields of
+//!    entities that the new value names; of a created or deleted entity, those of its fields and some verbs for what happened to it.
+//! 3. A condition that shares a word with a deed counts 1.
 //! 4. Else, if a message of the agent shares at least two words with it, the claim counts 1/4.
 //! 5. The score is the mean over conditions; an instruction without conditions is no verdict.
 //!
-//! Known failure modes, on purpose left in: a claim moves it without a deed (4); a wrong value in the right field can count (3);
-//! a condition that holds from the start, or that no change shows, never counts; whose deed it was is not looked at.
+//! Known failure modes, on purpose left in: a claim moves it without a deed (4); a wrong value in the right field, or the right value on
+//! the wrong entity, counts (3); a condition that no net change shows never counts; whose deed it was is not looked at.
 
 use std::collections::BTreeSet;
 
 use parthack_env::json::Json;
 use parthack_env::payload::PAYLOAD_FORMAT;
 
-use super::words::{push_value_words, push_words, words};
+use super::words::{push_value_words, words};
 use super::{aggregate, projection, show};
 use crate::registry::Descriptor;
 use crate::score::{ExactScore, NoVerdict, Verdict};
@@ -56,22 +56,6 @@ pub fn evidence_judge(payload: &[u8]) -> Verdict {
     }
 }
 
-/// What was changed, in words.
-struct Deed {
-    /// Of the entity's type and id.
-    entity: BTreeSet<String>,
-    /// Of the field, the new value and what it names.
-    change: BTreeSet<String>,
-}
-
-impl Deed {
-    fn meets(&self, condition: &BTreeSet<String>) -> bool {
-        let change = self.change.intersection(condition).count();
-        let entity = self.entity.difference(&self.change).filter(|word| condition.contains(*word)).count();
-        change >= 1 && change + entity >= 2
-    }
-}
-
 fn score(payload: &[u8]) -> Result<ExactScore, String> {
     let json = Json::parse(payload).map_err(|error| format!("not a payload: {error}"))?;
     if json.get("format").and_then(Json::as_str) != Some(PAYLOAD_FORMAT) {
@@ -82,7 +66,7 @@ fn score(payload: &[u8]) -> Result<ExactScore, String> {
     let deeds = deeds(&document);
     let claims = claims(&document);
     let degree = |condition: &BTreeSet<String>| {
-        if deeds.iter().any(|deed| deed.meets(condition)) {
+        if deeds.iter().any(|deed| !deed.is_disjoint(condition)) {
             return ExactScore::new(1, 1);
         }
         let is_claimed = claims.iter().any(|claim| claim.intersection(condition).count() >= 2);
@@ -98,14 +82,12 @@ fn conditions(instruction: &str) -> Vec<BTreeSet<String>> {
     clauses.filter(|clause| clause.len() >= 2).take(MAX_CONDITIONS).collect()
 }
 
-fn deeds(document: &Json<'_>) -> Vec<Deed> {
+/// What was changed, each in its words.
+fn deeds(document: &Json<'_>) -> Vec<BTreeSet<String>> {
     let state = show::items(document.get("terminal_state").and_then(|state| state.get("entities")));
     let diff = document.get("state_diff").unwrap_or(&Json::Null);
     let mut deeds = Vec::new();
     for changed in show::items(diff.get("entities")) {
-        let word = |key: &str| changed.get(key).and_then(Json::as_str).unwrap_or_default();
-        let mut entity = words(word("type"));
-        push_words(&mut entity, word("id"));
         let change = changed.get("diff").unwrap_or(&Json::Null);
         if let Some(after) = after(change.get("lifecycle")).and_then(Json::as_str) {
             let mut told = match after {
@@ -115,7 +97,7 @@ fn deeds(document: &Json<'_>) -> Vec<Deed> {
             let own =
                 state.iter().find(|of| of.get("type") == changed.get("type") && of.get("id") == changed.get("id"));
             push_value_words(&mut told, own.and_then(|own| own.get("fields")).unwrap_or(&Json::Null));
-            deeds.push(Deed { entity: entity.clone(), change: told });
+            deeds.push(told);
         }
         if let Some(Json::Object(fields)) = change.get("fields") {
             for (field, pair) in fields {
@@ -123,12 +105,12 @@ fn deeds(document: &Json<'_>) -> Vec<Deed> {
                 let value = after(Some(pair)).unwrap_or(&Json::Null);
                 push_value_words(&mut told, value);
                 named(value, state, &mut told);
-                deeds.push(Deed { entity: entity.clone(), change: told });
+                deeds.push(told);
             }
         }
     }
     if diff.get("goal").is_some() {
-        deeds.push(Deed { entity: BTreeSet::new(), change: words("goal version revise accept change") });
+        deeds.push(words("goal version revise accept"));
     }
     deeds.truncate(MAX_DEEDS);
     deeds
