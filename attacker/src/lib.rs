@@ -5,6 +5,7 @@
 
 pub mod lint;
 pub mod llm;
+pub mod patterns;
 pub mod proof;
 pub mod reference;
 pub mod search;
