@@ -2,9 +2,10 @@
 
 use parthack_env::canonical::Hash;
 
-use crate::public_view;
+use crate::judge::evidence::{EVIDENCE_JUDGE, evidence_descriptor, evidence_judge};
 use crate::rules::Rule;
 use crate::score::{NoVerdict, Verdict};
+use crate::{judge, public_view};
 
 /// What a table or a manifest says of an evaluator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub struct Descriptor {
     pub reads: &'static str,
 }
 
-/// Descriptors of all built-in evaluators, in the order of the tables.
+/// Descriptors of all rules, in the order of the tables.
 #[must_use]
 pub fn descriptors() -> Vec<Descriptor> {
     Rule::ALL.into_iter().map(describe).collect()
@@ -61,6 +62,63 @@ pub fn score_all(rules: &[Rule], payload: &[u8]) -> Vec<Verdict> {
             vec![Verdict::NoVerdict(NoVerdict { reason }); rules.len()]
         }
     }
+}
+
+/// An evaluator that this crate computes by itself: it runs in the public-only process, and needs no model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Builtin {
+    /// A rule.
+    Rule(Rule),
+    /// The deterministic judge that is no language model.
+    EvidenceJudge,
+}
+
+impl Builtin {
+    /// All of them, in the order of the tables.
+    #[must_use]
+    pub fn all() -> Vec<Builtin> {
+        Rule::ALL.into_iter().map(Builtin::Rule).chain([Builtin::EvidenceJudge]).collect()
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Builtin::Rule(rule) => rule.id(),
+            Builtin::EvidenceJudge => EVIDENCE_JUDGE,
+        }
+    }
+
+    /// The one of an id.
+    #[must_use]
+    pub fn from_id(id: &str) -> Option<Builtin> {
+        Builtin::all().into_iter().find(|builtin| builtin.id() == id)
+    }
+
+    fn rule(self) -> Option<Rule> {
+        match self {
+            Builtin::Rule(rule) => Some(rule),
+            Builtin::EvidenceJudge => None,
+        }
+    }
+}
+
+/// One payload scored by several built-in evaluators, in their order; the frames of rules are read once.
+#[must_use]
+pub fn score_builtins(builtins: &[Builtin], payload: &[u8]) -> Vec<Verdict> {
+    let rules: Vec<Rule> = builtins.iter().filter_map(|builtin| builtin.rule()).collect();
+    let mut of_rules = if rules.is_empty() { Vec::new() } else { score_all(&rules, payload) }.into_iter();
+    let score = |builtin: &Builtin| match builtin {
+        Builtin::Rule(_) => of_rules.next(),
+        Builtin::EvidenceJudge => Some(evidence_judge(payload)),
+    };
+    builtins.iter().filter_map(score).collect()
+}
+
+/// Descriptors of every evaluator that comes with the program: rules, `evidence-judge`, judges that ask a model.
+#[must_use]
+pub fn all_descriptors() -> Vec<Descriptor> {
+    descriptors().into_iter().chain([evidence_descriptor()]).chain(judge::descriptors()).collect()
 }
 
 /// The hash that stands on every score record: label `payload`, over the payload's bytes.

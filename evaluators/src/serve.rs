@@ -5,8 +5,7 @@ use std::io::{BufRead, Write};
 
 use parthack_env::canonical::{push_key, push_string};
 
-use crate::registry::score_all;
-use crate::rules::Rule;
+use crate::registry::{Builtin, score_builtins};
 use crate::score::Verdict;
 
 /// Version of the protocol.
@@ -14,13 +13,13 @@ pub const EVALUATOR_PROTOCOL: &str = "parthack.evaluator/1";
 /// Bytes of the longest line either side accepts.
 pub const MAX_LINE: usize = 8 << 20;
 
-/// Answers payload lines until the input ends. With one rule an answer is `{"score":…,"exact":…}`; with several it is
-/// `{"scores":[…]}` in the order of the rules.
+/// Answers payload lines until the input ends. With one evaluator an answer is `{"score":…,"exact":…}`; with several it is
+/// `{"scores":[…]}` in the order of the evaluators.
 ///
 /// # Errors
 /// The input or the output fails.
-pub fn serve(rules: &[Rule], input: &mut dyn BufRead, output: &mut dyn Write) -> std::io::Result<()> {
-    let ids: Vec<String> = rules.iter().map(|rule| format!("\"{}\"", rule.id())).collect();
+pub fn serve(evaluators: &[Builtin], input: &mut dyn BufRead, output: &mut dyn Write) -> std::io::Result<()> {
+    let ids: Vec<String> = evaluators.iter().map(|evaluator| format!("\"{}\"", evaluator.id())).collect();
     writeln!(output, "{{\"evaluators\":[{}],\"protocol\":\"{EVALUATOR_PROTOCOL}\"}}", ids.join(","))?;
     output.flush()?;
     let mut line = Vec::new();
@@ -37,7 +36,7 @@ pub fn serve(rules: &[Rule], input: &mut dyn BufRead, output: &mut dyn Write) ->
             continue;
         }
         answer.clear();
-        let verdicts = score_all(rules, &line);
+        let verdicts = score_builtins(evaluators, &line);
         if let [verdict] = verdicts.as_slice() {
             push_verdict(&mut answer, verdict);
         } else {

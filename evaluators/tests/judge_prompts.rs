@@ -299,49 +299,49 @@ fn frozen_prompts_have_not_changed() {
         (
             "llm-judge",
             "a7fb1ff3cab44dc0ef73823ccbe242a14559775341e5d8de2ae596ac01a929a3",
-            "309b3a34971073d1f0f08d3bb7785f44949489faef0febba3536cfccb117d8a0",
+            "b38d947a5eb8f28d5d5a90f7f5899cdd7f6ed9024575737889fbd79ddaca0c66",
         ),
         (
             "idj",
             "6c4a64179b3a2029ea89abb7742e9570cb348c1070e76b07631bc6d041eadc7f",
-            "cb49fe27b061312c9ddf01f03d032224c25d42c4d818e654f474999fcae26580",
+            "f1f8356e1de2fac7d3061a602f4d4cccdb3c7f5e389c74ac4a5a5401486044fb",
         ),
         (
             "holistic",
             "1f21f4305c6b04579c13e402ed7e39c2cae5e3c2c9414c6e086bcf24169531dc",
-            "397fce40d36422d721b1478de1da6773e5e3cee2228028b4ab5cf8f71480f554",
+            "3ae015751aa1e4313bbd9cf805ab1a47d955da2a6155558ae3ca62e6290c8e8b",
         ),
         (
             "generic-checklist",
             "8acf93cc0367f329f95e8f2193ea31a0fcb3a99aab068b597a55e97a0f2cea02",
-            "ce8736626f12a5c0998c0885af3005f5cd3870de89a2478c0fb497d6b163c266",
+            "6568936cc7d84957ffef65071e5f72a5ee1b4882d65950a4311341df894fe90c",
         ),
         (
             "tick",
             "561382fb30c8e07517446a6ccffa4224d5d8884966c7254ba91893c4ed2f73c4",
-            "e761459118712aaaa3426d524a69c9da9694fb5e438a9b7b8ae81a28826ab426",
+            "c6f4de82ffe425fee67ddc25ec780f6bd010c033a44f163a29387a7b8ee027f3",
         ),
         (
             "tick-trajectory",
             "c77cb5a5dc8e2ea3051876f491a033b266fac1735ebae529af8a62037c9e95d3",
-            "dc0da3dc7403489333cc7d7437c7374299cf4b29345ef2add786d5482bc285e0",
+            "a6441bb19bd544b93e01bd8e3c332ea1b2dbff842a1b343434196c964f773fa3",
         ),
         (
             "checkeval",
             "dc085390ab08d61db8d23b78e3b1253cf26a387390912be20a64637e36e8e0c5",
-            "0478ee94a22e41721db2cc4ce787cfc903c95265d435cbe046110a7336a1cf21",
+            "5e3068f6d9a74a61d8b2261121ff91a966276e8dc5d195b8355abc588883a2b7",
         ),
         (
             "rocketeval",
             "ca95093384799252174051af7e124d6434652dcfe066aaa5f35b7e436c423a35",
-            "218cc8ebb521d8e71cc3570ac9dce759520c6ee9e5ad8762baa9341995be5117",
+            "224cd5fa3d8bd6b5c84dca3d50d59fe6d4c63fb5002e68f0049b12e443522727",
         ),
     ];
-    for (id, files, whole) in frozen {
+    let found = frozen.map(|(id, ..)| {
         let judge = judge(id).expect("judge");
-        let found = (judge.prompt_hash(), whole_hash(judge.as_ref()));
-        assert_eq!((found.0.as_str(), found.1.as_str()), (files, whole), "{id}");
-    }
+        (id, judge.prompt_hash(), whole_hash(judge.as_ref()))
+    });
+    assert_eq!(found, frozen.map(|(id, files, whole)| (id, files.to_owned(), whole.to_owned())));
     let hashes: std::collections::BTreeSet<String> = judges().iter().map(|judge| judge.prompt_hash()).collect();
     assert_eq!(hashes.len(), judges().len());
 }

@@ -5,7 +5,7 @@ use parthack_env::payload::{payload, projection};
 use parthack_env::replay::Replay;
 use parthack_env::sample::{self, Dice};
 use parthack_evaluators::public_view;
-use parthack_evaluators::registry::score_all;
+use parthack_evaluators::registry::{Builtin, score_all};
 use parthack_evaluators::rules::Rule;
 use parthack_evaluators::score::Verdict;
 use parthack_evaluators::serve::serve;
@@ -104,7 +104,7 @@ fn the_protocol_answers_line_by_line() {
     input.extend_from_slice(&payload(&replay));
     input.extend_from_slice(b"\nnot json\n\n");
     let mut output = Vec::new();
-    serve(&[Rule::Csps], &mut input.as_slice(), &mut output).expect("memory");
+    serve(&[Builtin::Rule(Rule::Csps)], &mut input.as_slice(), &mut output).expect("memory");
     let text = String::from_utf8(output).expect("UTF-8");
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3, "{text}");

@@ -44,6 +44,12 @@ impl Accounting {
         self.roles.values().map(|account| account.cost).sum()
     }
 
+    /// The questions of all roles that ended.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.roles.values().map(|account| account.calls).sum()
+    }
+
     pub(crate) fn account(&mut self, role: &str) -> &mut Account {
         self.roles.entry(role.to_owned()).or_default()
     }

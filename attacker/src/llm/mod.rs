@@ -21,8 +21,8 @@ const USER: &str = include_str!("prompts/user.txt");
 const ANGLES: &str = include_str!("prompts/angles.txt");
 const FEEDBACK: &str = include_str!("prompts/feedback.txt");
 
-/// Tokens that the longest answer takes: about 40 a step.
-const MAX_TOKENS: u32 = 1_000;
+/// P, Table A.4: reasoning counts too. The steps themselves take about 40 tokens each; a role may have a lower cap.
+const MAX_TOKENS: u32 = 12_000;
 
 /// What an attempt is told of those before it (SPEC §14.5). Never a certified vector or a certifier's verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

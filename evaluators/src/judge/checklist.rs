@@ -11,8 +11,8 @@ use super::{Checklist, ChecklistItem, reading, show};
 
 /// The most characters of an item.
 const MAX_ITEM: usize = 200;
-/// The most tokens of a checklist.
-const CHECKLIST_TOKENS: u32 = 768;
+/// The most tokens of a checklist (P, Table A.4): reasoning counts too. A role may have a lower cap.
+const CHECKLIST_TOKENS: u32 = 4_096;
 
 /// What makes a judge's checklists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,8 +16,8 @@ use super::{aggregate, checklist, notation, projection, show};
 use crate::registry::Descriptor;
 use crate::score::{ExactScore, NoVerdict};
 
-/// The most tokens of a judge's answer.
-const ANSWER_TOKENS: u32 = 512;
+/// The most tokens of a judge's answer (P, Table A.4): reasoning counts too. A role may have a lower cap.
+const ANSWER_TOKENS: u32 = 4_096;
 /// The most characters of a rationale.
 const MAX_RATIONALE: usize = 200;
 /// Up to so many pointers are listed in the answer's schema; more are told by a pattern.

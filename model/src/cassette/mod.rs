@@ -94,7 +94,7 @@ pub enum CassetteError {
     /// An exchange is not what was stored.
     #[error(
         "{}: {problem}\nhint: the file has been changed or damaged; restore it, or remove it with \
-         `parthack cassette prune --broken` and record it again",
+         `parthack cassette prune --broken --cassettes DIR` and record it again",
         path.display()
     )]
     Broken {
@@ -155,6 +155,27 @@ impl Cassette {
             }
         }
         Ok(entries)
+    }
+
+    /// Removes what a killed process left half-written in the folder that is written to. The caller makes sure that no
+    /// other process writes there.
+    ///
+    /// # Errors
+    /// [`CassetteError::Io`].
+    pub fn sweep(&self) -> Result<(), CassetteError> {
+        self.write.as_deref().map_or(Ok(()), store::sweep)
+    }
+
+    /// The keys of every exchange, broken or not.
+    ///
+    /// # Errors
+    /// [`CassetteError::Io`].
+    pub fn keys(&self) -> Result<BTreeSet<String>, CassetteError> {
+        let mut keys = BTreeSet::new();
+        for folder in self.folders() {
+            keys.extend(store::files(folder)?.into_iter().map(|(key, _)| key));
+        }
+        Ok(keys)
     }
 
     /// The configurations that were recorded, by role, in order of their names. Broken exchanges are skipped.

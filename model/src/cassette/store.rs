@@ -106,6 +106,17 @@ fn shelves(folder: &Path) -> Result<Vec<PathBuf>, CassetteError> {
     Ok(shelves.map(|name| exchanges.join(name)).filter(|path| path.is_dir()).collect())
 }
 
+/// Removes the temporary files that a killed process left. Nobody else may be writing into the folder.
+pub(super) fn sweep(folder: &Path) -> Result<(), CassetteError> {
+    for shelf in shelves(folder)? {
+        for name in names(&shelf)?.into_iter().filter(|name| name.starts_with(TEMPORARY)) {
+            let path = shelf.join(name);
+            fs::remove_file(&path).map_err(failed("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
 /// Keys and files of the exchanges, by key.
 pub(super) fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, CassetteError> {
     let mut files = Vec::new();
