@@ -76,6 +76,16 @@ impl Places {
         Err(not_found(&what, &looked, "--sealed DIR (or PARTHACK_SEALED)"))
     }
 
+    /// The folder of recorded exchanges that come with the suite, if there is one: `recordings/<suite>` beside `tasks/`.
+    #[must_use]
+    pub fn recordings(&self) -> Option<PathBuf> {
+        let suite = fs::canonicalize(self.suite().ok()?).ok()?;
+        let name = suite.file_name()?;
+        let beside_suite = suite.parent().and_then(Path::parent).map(Path::to_path_buf);
+        let mut folders = beside_suite.into_iter().chain(roots()).map(|root| root.join("recordings").join(name));
+        folders.find(|folder| folder.is_dir())
+    }
+
     /// The certifier's program.
     ///
     /// # Errors

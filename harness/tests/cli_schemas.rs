@@ -2,11 +2,13 @@
 //! they refuse as well.
 
 mod cli_support;
+mod loopback;
 
 use std::fs;
 
-use cli_support::{certifier, task_file, task_json, works, workspace};
+use cli_support::{certifier, command, finish, task_file, task_json, works, workspace};
 use jsonschema::Validator;
+use loopback::Loopback;
 use serde_json::{Value, json};
 
 fn validator(name: &str) -> Validator {
@@ -136,4 +138,50 @@ fn protocols() {
     {
         refuses(&certifier, "a wrong line", &line);
     }
+}
+
+#[test]
+fn runs_with_models() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (server, run) = (Loopback::start(), folder.path().join("run"));
+    let mut command = command();
+    command
+        .env("PARTHACK_CERTIFIER", certifier())
+        .env("OPENAI_API_KEY", "sk-of-a-test-0815")
+        .env("OPENAI_BASE_URL", &server.url);
+    command.args(["run", "--tasks", "PH-D01", "--resamples", "100", "--evaluators", "csps,llm-judge,idj"]);
+    command.args(["--model-mode", "live", "--role", "judge=openai/gpt-4.1-mini", "--out"]).arg(&run);
+    let ended = finish(command);
+    assert!(ended.code == 0 || ended.code == 5, "{}", ended.err);
+    let ledger = validator("ledger");
+    let text = fs::read_to_string(run.join("ledger.jsonl")).expect("a ledger");
+    for line in text.lines() {
+        accepts(&ledger, "ledger", &serde_json::from_str(line).expect("JSON"));
+    }
+    for kind in ["checklist", "judgement"] {
+        assert!(text.contains(&format!("\"kind\":\"{kind}\"")), "{kind}");
+    }
+    let exchange = validator("exchange");
+    let shards = fs::read_dir(run.join("objects/exchanges")).expect("exchanges");
+    let files = shards.flat_map(|shard| fs::read_dir(shard.expect("a shard").path()).expect("files"));
+    let mut read = 0;
+    for file in files {
+        let bytes = fs::read(file.expect("a file").path()).expect("bytes");
+        let mut value: Value = serde_json::from_slice(&bytes).expect("JSON");
+        accepts(&exchange, "exchange", &value);
+        value["authorization"] = json!("Bearer sk");
+        refuses(&exchange, "a header", &value);
+        read += 1;
+    }
+    assert!(read > 3, "{read}");
+}
+
+#[test]
+fn prices() {
+    let validator = validator("prices");
+    let text = fs::read_to_string(workspace().join("model/src/prices.json")).expect("the built-in table");
+    let mut table: Value = serde_json::from_str(&text).expect("JSON");
+    accepts(&validator, "the built-in table", &table);
+    table["usd_per_million_tokens"]["openai/gpt-4.1"]["prompt"] = json!(-1);
+    refuses(&validator, "a negative price", &table);
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use parthack_evaluators::registry::{Descriptor, descriptors};
+use parthack_evaluators::registry::{Builtin, Descriptor, all_descriptors};
 use parthack_evaluators::rules::Rule;
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub(super) struct Args {
     format: ReportFormat,
 }
 
-/// Answer payload lines as the named rule evaluators
+/// Answer payload lines as the named built-in evaluators
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArgs {
     /// Evaluator ids, in the order of the answers
@@ -54,7 +54,7 @@ impl From<Descriptor> for Row {
 }
 
 pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
-    let rows: Vec<Row> = descriptors().into_iter().map(Row::from).collect();
+    let rows: Vec<Row> = all_descriptors().into_iter().map(Row::from).collect();
     match args.format {
         ReportFormat::Json => out.json(&serde_json::json!({ "evaluators": rows }))?,
         ReportFormat::Text => {
@@ -79,7 +79,13 @@ pub(super) fn rule(id: &str) -> Result<Rule, Failure> {
 }
 
 pub(super) fn serve(args: &ServeArgs, out: &mut Output) -> Result<Exit, Failure> {
-    let rules = args.rules.iter().map(|id| rule(id)).collect::<Result<Vec<_>, _>>()?;
-    parthack_evaluators::serve::serve(&rules, &mut std::io::stdin().lock(), out)?;
+    let builtin = |id: &String| {
+        let known: Vec<&str> = Builtin::all().into_iter().map(Builtin::id).collect();
+        let unknown =
+            || Failure::usage(format!("there is no evaluator {id:?}"), format!("one of: {}", known.join(", ")));
+        Builtin::from_id(id).ok_or_else(unknown)
+    };
+    let evaluators = args.rules.iter().map(builtin).collect::<Result<Vec<_>, _>>()?;
+    parthack_evaluators::serve::serve(&evaluators, &mut std::io::stdin().lock(), out)?;
     Ok(Exit::Done)
 }

@@ -5,12 +5,14 @@
 
 mod bench;
 mod bench_work;
+mod cassette;
 mod certifier;
 mod certify;
 mod claimed_log;
 mod describe;
 mod doctor;
 mod evaluators;
+mod models;
 mod output;
 mod places;
 mod published;
@@ -64,6 +66,7 @@ enum Command {
     Search(search::Args),
     Task(task::Args),
     Evaluators(evaluators::Args),
+    Cassette(cassette::Args),
     Schema(schema::Args),
     Doctor(doctor::Args),
     Bench(bench::Args),
@@ -137,6 +140,7 @@ fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Completions(args) => shell::completions(args, out),
         Command::Man(args) => shell::man(args, out),
         Command::Evaluators(args) => evaluators::run(args, out),
+        Command::Cassette(args) => cassette::run(args, out),
         Command::Evaluate(args) => evaluators::serve(args, out),
     };
     output.flush()?;

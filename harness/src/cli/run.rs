@@ -2,17 +2,33 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
 
 use parthack_attacker::search::SearchOptions;
+use parthack_env::input::{InputError, Place};
+use parthack_evaluators::judge::{self, AnswerMode};
+use parthack_model::accounting::Estimate;
+use parthack_model::cassette::Cassette;
+use parthack_model::client::{Client, ClientOptions, ModelMode};
+use parthack_model::price::{Cost, PriceTable};
+use parthack_model::role::RoleConfig;
 
+use crate::cli::models::{ModelArgs, ModelModeArg, Roles};
 use crate::cli::{Output, SealedArgs, SuiteArgs};
 use crate::failure::{Exit, Failure};
-use crate::run::attackers::Attacker;
+use crate::locate::{Places, read_input};
+use crate::run::attackers::{Attacker, ModelAttacker};
 use crate::run::certifier_process::CertifierProcess;
+use crate::run::certifying::Certify;
 use crate::run::error::RunError;
+use crate::run::estimate::estimate;
 use crate::run::interrupt::stop_on_signal;
-use crate::run::manifest::Choices;
+use crate::run::manifest::{Choices, Manifest, SemanticChoices};
+use crate::run::models::{Models, holds_recordings};
+use crate::run::recorded::{recorded_judgements, recorded_role};
 use crate::run::suite::Suite;
 use crate::run::{Job, Progress, RunReport, run as run_job};
 use crate::statistics::BootstrapPlan;
@@ -31,16 +47,17 @@ pub(super) struct Args {
     suite: SuiteArgs,
     #[command(flatten)]
     sealed: SealedArgs,
-    /// Who makes the candidates: search, or file:DIR with one parthack.candidate/1 a file
+    /// Who makes the candidates: search, patterns, llm, or file:DIR with one parthack.candidate/1 a file
     #[arg(long, default_value = "search", value_name = "WHO")]
     attacker: String,
     /// Only these tasks [default: all]
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     tasks: Option<Vec<String>>,
-    /// Evaluators that are attacked [default: every rule evaluator]
+    /// Evaluators that are attacked [default: every rule evaluator; for patterns and llm: historical-milestone, cape-max and
+    /// the judges that score]
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     targets: Option<Vec<String>>,
-    /// Evaluators that score [default: every rule evaluator]
+    /// Evaluators that score [default: every rule evaluator, and with models llm-judge and idj, or what is recorded]
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     evaluators: Option<Vec<String>>,
     /// Run folder [default: runs/<suite>-<hash> in the working folder]
@@ -70,32 +87,54 @@ pub(super) struct Args {
     /// What the core tables look like: text, markdown, csv, json or latex
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     format: Format,
+    #[command(flatten)]
+    models: ModelArgs,
 }
 
 pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let places = args.suite.places_with(&args.sealed);
     let (program, folder, sealed) = (places.certifier()?, places.suite()?, places.sealed()?);
     let suite = Suite::load(&folder)?;
-    let attacker = attacker(&args.attacker, &suite)?;
-    let certifier = CertifierProcess::start(&program, &folder, &sealed)?;
     let stop = stop_on_signal()?;
+    let PreparedModels { semantic, models, attacker_role } = prepare(args, &suite, &places, &stop)?;
+    let attacker = attacker(args, &suite, attacker_role)?;
+    let certifier = CertifierProcess::start(&program, &folder, &sealed)?;
+    let choices = choices(args, attacker, semantic);
+    if args.models.dry_run {
+        let manifest = Manifest::freeze(&suite, &choices, &certifier.protocol())?;
+        let client = models.estimating()?;
+        let estimate = estimate(&suite, &manifest, &choices.attacker, &client)?;
+        return print_estimate(&estimate, args.format, out).map(|()| Exit::Done).map_err(Failure::from);
+    }
     let report = run_job(Job {
         suite,
-        choices: choices(args, attacker),
+        choices,
         certifier: Box::new(certifier),
         evaluator_program: this_program()?,
         out: args.out.clone(),
         runs_root: PathBuf::from("runs"),
         resume: args.resume,
-        threads: threads(args.threads),
+        threads: threads_of(args),
+        models,
         stop: &stop,
         progress: progress(),
     })?;
     print(&report, args.format, out)?;
-    Ok(Exit::from_code(report.exit_code()))
+    print_spent(&report);
+    match Exit::from_code(report.exit_code()) {
+        Exit::Incomplete if args.models.allow_missing => Ok(Exit::Done),
+        exit => Ok(exit),
+    }
 }
 
-fn choices(args: &Args, attacker: Attacker) -> Choices {
+/// Threads: a call that is waited for takes a thread, and next to no time of a core.
+fn threads_of(args: &Args) -> usize {
+    let asking = matches!(args.models.model_mode, Some(ModelModeArg::Live | ModelModeArg::Record));
+    let calls = if asking { args.models.concurrency as usize } else { 0 };
+    threads(args.threads).max(calls)
+}
+
+fn choices(args: &Args, attacker: Attacker, semantic: Option<SemanticChoices>) -> Choices {
     let (max_steps, max_states, prove) = (args.max_steps, args.max_states, args.prove);
     Choices {
         tasks: args.tasks.clone(),
@@ -104,19 +143,152 @@ fn choices(args: &Args, attacker: Attacker) -> Choices {
         attacker,
         search: SearchOptions { max_steps, max_states, prove, ..SearchOptions::default() },
         bootstrap: BootstrapPlan { resamples: args.resamples, seed: args.seed, ..BootstrapPlan::default() },
+        semantic,
     }
 }
 
-fn attacker(name: &str, suite: &Suite) -> Result<Attacker, RunError> {
+fn attacker(args: &Args, suite: &Suite, role: Option<RoleConfig>) -> Result<Attacker, RunError> {
     let known: Vec<&str> = suite.tasks.iter().map(|task| task.task.spec.id.as_str()).collect();
-    match name.split_once(':') {
-        None if name == "search" => Ok(Attacker::Search),
-        Some(("file", folder)) if !folder.is_empty() => Attacker::from_folder(Path::new(folder), &known),
+    let name = args.attacker.as_str();
+    match (name.split_once(':'), name) {
+        (None, "search") => Ok(Attacker::Search),
+        (None, "patterns") => Ok(Attacker::Patterns),
+        (None, LLM) => match role {
+            Some(role) => Ok(Attacker::Llm(Box::new(ModelAttacker {
+                role,
+                budget: args.models.budget,
+                feedback: args.models.feedback(),
+            }))),
+            None => Err(RunError::usage(
+                "--attacker llm: no model plays the attacker",
+                "give --role attacker=PROVIDER/MODEL with --model-mode live or record, or replay a recording of one",
+            )),
+        },
+        (Some(("file", folder)), _) if !folder.is_empty() => Attacker::from_folder(Path::new(folder), &known),
         _ => {
-            let message = format!("--attacker: found {name:?}, expected search or file:DIR");
+            let message = format!("--attacker: found {name:?}, expected search, patterns, llm or file:DIR");
             Err(RunError::usage(message, "DIR holds one candidate a file, *.json"))
         }
     }
+}
+
+/// The attacker that is a model.
+const LLM: &str = "llm";
+
+/// What the flags about models come to.
+struct PreparedModels {
+    semantic: Option<SemanticChoices>,
+    models: Models,
+    attacker_role: Option<RoleConfig>,
+}
+
+fn prepare(args: &Args, suite: &Suite, places: &Places, stop: &Arc<AtomicBool>) -> Result<PreparedModels, Failure> {
+    let roles = args.models.roles()?;
+    let any_role = roles != Roles::default();
+    match args.models.model_mode {
+        None if any_role => {
+            Err(Failure::usage("--role: no model takes part", "add --model-mode live, record or replay"))
+        }
+        None => Ok(PreparedModels { semantic: None, models: Models::None, attacker_role: None }),
+        Some(ModelModeArg::Replay) => prepare_replay(args, suite, places, &roles),
+        Some(mode) => prepare_asking(args, places, roles, mode, stop),
+    }
+}
+
+fn prepare_replay(args: &Args, suite: &Suite, places: &Places, roles: &Roles) -> Result<PreparedModels, Failure> {
+    let folder = args.models.cassettes.clone().or_else(|| places.recordings()).ok_or_else(|| {
+        Failure::absent("no recordings come with this suite", "name a folder of recorded exchanges with --cassettes")
+    })?;
+    if !holds_recordings(&folder) {
+        let message = format!("{}: no recorded exchanges in it (no folder exchanges/)", folder.display());
+        return Err(Failure::absent(message, "record some with --model-mode record --cassettes DIR"));
+    }
+    let cassette = Cassette::new(None, vec![folder.clone()]);
+    let judge = recorded_role(&cassette, "judge", roles.judge.as_ref())?;
+    let checklist = recorded_role(&cassette, "checklist", roles.checklist.as_ref())?;
+    let attacker_role = recorded_role(&cassette, "attacker", roles.attacker.as_ref())?;
+    let folders = vec![folder];
+    let mut semantic = None;
+    if let Some(judge) = judge {
+        let mut choices = SemanticChoices {
+            judge: Some(judge),
+            checklist,
+            answer_mode: AnswerMode::Number,
+            probes: !args.models.no_probes,
+            recorded: None,
+        };
+        let (mode, mut recorded) = recorded_judgements(suite, &folders, &choices, args.models.answer_mode())?;
+        // A judge that is named and has no recording at all is a miss, not an empty row.
+        for id in args.evaluators.iter().flatten().filter(|id| judge::judge(id).is_some()) {
+            let all = || suite.tasks.iter().map(|task| task.task.spec.id.clone()).collect();
+            recorded.tasks.entry(id.clone()).or_insert_with(all);
+        }
+        choices.answer_mode = mode;
+        choices.recorded = Some(recorded);
+        semantic = Some(choices);
+    }
+    let named = args.evaluators.iter().flatten().any(|id| judge::judge(id).is_some());
+    let strict = named || args.attacker == LLM;
+    Ok(PreparedModels { semantic, models: Models::Replay { folders, strict }, attacker_role })
+}
+
+fn prepare_asking(
+    args: &Args,
+    places: &Places,
+    roles: Roles,
+    mode: ModelModeArg,
+    stop: &Arc<AtomicBool>,
+) -> Result<PreparedModels, Failure> {
+    let options = client_options(args, stop)?;
+    let asking = Client::new(options.clone()).map_err(RunError::Model)?;
+    let resolve = |role: Option<RoleConfig>| -> Result<Option<RoleConfig>, RunError> {
+        Ok(role.map(|role| asking.resolve_identity(&role)).transpose()?)
+    };
+    let (judge, checklist) = (resolve(roles.judge)?, resolve(roles.checklist)?);
+    let attacker_role = resolve(roles.attacker)?;
+    let semantic = judge.map(|judge| SemanticChoices {
+        judge: Some(judge),
+        checklist,
+        answer_mode: args.models.answer_mode().unwrap_or(AnswerMode::Number),
+        probes: !args.models.no_probes,
+        recorded: None,
+    });
+    let models = match mode {
+        ModelModeArg::Record => {
+            let folder = args.models.cassettes.clone().or_else(|| places.recordings()).ok_or_else(|| {
+                Failure::usage("--model-mode record: no folder to record into", "name one with --cassettes DIR")
+            })?;
+            Models::Record(options, folder)
+        }
+        _ => Models::Live(options),
+    };
+    Ok(PreparedModels { semantic, models, attacker_role })
+}
+
+fn client_options(args: &Args, stop: &Arc<AtomicBool>) -> Result<ClientOptions, Failure> {
+    let args = &args.models;
+    let mut prices = PriceTable::embedded();
+    if let Some(path) = &args.prices {
+        let bytes = read_input(path)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let read = PriceTable::read(&text).map_err(|fault| {
+            InputError::new(Place::File, fault, "a table of prices (parthack.prices/1)").in_file(path)
+        })?;
+        prices = prices.overridden_by(read);
+    }
+    let max_cost = args.max_cost.as_deref().map(|text| {
+        let wrong = || Failure::usage(format!("--max-cost: found {text:?}"), "US dollars such as 2.50");
+        Cost::from_dollars(text).ok_or_else(wrong)
+    });
+    Ok(ClientOptions {
+        concurrency: args.concurrency as usize,
+        requests_per_minute: args.requests_per_minute,
+        tokens_per_minute: args.tokens_per_minute,
+        max_cost: max_cost.transpose()?,
+        prices,
+        stop: Arc::clone(stop),
+        ..ClientOptions::new(ModelMode::Live)
+    })
 }
 
 /// The path of this executable: the evaluator processes are started from it.
@@ -130,17 +302,107 @@ pub(super) fn threads(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| available_parallelism().map_or(1, usize::from)).clamp(1, 256)
 }
 
-/// A line on standard error that is written over, on a terminal alone.
+/// How often a run that asks models says how far it is where standard error is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(60);
+
+/// A line on standard error that is written over; into a file or pipe, a line a minute, and only if models are asked.
 fn progress() -> Box<dyn FnMut(Progress) + Send> {
     let terminal = io::stderr().is_terminal();
-    Box::new(move |Progress { phase, done, total }| {
+    let mut phase = None::<(&'static str, Instant, usize)>;
+    let mut said = Instant::now();
+    Box::new(move |progress| {
+        let (started, already) = match phase {
+            Some((name, started, already)) if name == progress.phase => (started, already),
+            _ => {
+                phase = Some((progress.phase, Instant::now(), progress.done));
+                (Instant::now(), progress.done)
+            }
+        };
+        let ended = progress.done == progress.total;
+        let line = progress_line(progress, progress.done - already, started.elapsed());
+        let mut stderr = io::stderr().lock();
+        // Talk that can't be heard changes nothing.
         if terminal {
-            let end = if done == total { "\n" } else { "" };
-            let mut stderr = io::stderr().lock();
-            // Talk that can't be heard changes nothing.
-            let _ = write!(stderr, "\r\x1b[K{phase}: {done} of {total}{end}").and_then(|()| stderr.flush());
+            let end = if ended { "\n" } else { "" };
+            let _ = write!(stderr, "\r\x1b[K{line}{end}").and_then(|()| stderr.flush());
+        } else if progress.calls.is_some() && (said.elapsed() >= BETWEEN_LINES) {
+            said = Instant::now();
+            let _ = writeln!(stderr, "{line}");
         }
     })
+}
+
+/// How far a phase is; where models are asked, with rate, cost and time left.
+fn progress_line(progress: Progress, done_now: usize, elapsed: Duration) -> String {
+    let Progress { phase, done, total, calls, cost } = progress;
+    let mut line = format!("{phase}: {done} of {total}");
+    let Some(calls) = calls else { return line };
+    line.push_str(&format!(", {calls} calls, {cost}"));
+    let seconds = elapsed.as_secs_f64();
+    if done_now > 0 && seconds > 1.0 && done < total {
+        let rate = done_now as f64 / seconds;
+        let left = (total - done) as f64 / rate;
+        line.push_str(&format!(", {:.1} a minute, {} left", rate * 60.0, span(Duration::from_secs_f64(left))));
+    }
+    line
+}
+
+/// `42 s`, `12 min` or `3 h 05 min`.
+fn span(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 60..3600 => format!("{} min", seconds.div_ceil(60)),
+        seconds => format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// What models were asked and what it cost, by role; on standard error, for it is not the same in a replay.
+fn print_spent(report: &RunReport) {
+    let unrecorded = report.unrecorded();
+    if unrecorded > 0 {
+        eprintln!("{unrecorded} scores have no recording; --model-mode record makes the missing ones");
+    }
+    let Some(accounting) = &report.accounting else { return };
+    for (role, account) in &accounting.roles {
+        let asked = account.usage.prompt_tokens + account.cassette_usage.prompt_tokens;
+        let answered = account.usage.completion_tokens + account.cassette_usage.completion_tokens;
+        eprintln!(
+            "{role}: {} calls ({} requests sent, {} from recordings, {} retries), {asked} prompt tokens, {answered} \
+             completion tokens, {}{}",
+            account.calls,
+            account.requests,
+            account.from_cassette,
+            account.retries,
+            account.cost,
+            if account.unpriced > 0 {
+                format!(", {} requests without a known price", account.unpriced)
+            } else {
+                String::new()
+            },
+        );
+        for (code, count) in &account.no_answers {
+            eprintln!("  {count} without an answer: {code}");
+        }
+    }
+    if report.spent_before != Cost::ZERO {
+        eprintln!("earlier starts of this run had cost {}", report.spent_before);
+    }
+}
+
+fn print_estimate(estimate: &Estimate, format: Format, out: &mut Output) -> io::Result<()> {
+    let Estimate { calls, recorded, prompt_tokens, completion_tokens_at_most, cost, cost_at_most, unpriced } = estimate;
+    if format == Format::Json {
+        return out.json(estimate);
+    }
+    writeln!(out, "calls                   {calls}, {recorded} of them recorded")?;
+    writeln!(out, "prompt tokens           about {prompt_tokens}")?;
+    writeln!(out, "completion tokens       at most {completion_tokens_at_most}")?;
+    writeln!(out, "cost                    about {cost}, at most {cost_at_most}")?;
+    if !unpriced.is_empty() {
+        let names: Vec<&str> = unpriced.iter().map(String::as_str).collect();
+        writeln!(out, "without a known price   {} (--prices FILE names one)", names.join(", "))?;
+    }
+    out.flush()
 }
 
 fn print(report: &RunReport, format: Format, out: &mut Output) -> io::Result<()> {

@@ -9,8 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::{CellKey, Record, canonical_of, read_strict};
 
-/// Format of `ledger.jsonl`.
+/// Format of a `ledger.jsonl` without records of models.
 pub const LEDGER_FORMAT: &str = "parthack.ledger/1";
+/// Format of a `ledger.jsonl` with records of models: checklists, judgements, exchanges ([`Record::is_semantic`]).
+pub const SEMANTIC_LEDGER_FORMAT: &str = "parthack.ledger/2";
+
+/// The lowest version that knows every record: a run of rules alone keeps the bytes that it always had.
+fn format_of(lines: &[LedgerLine]) -> &'static str {
+    if lines.iter().any(|line| line.record.is_semantic()) { SEMANTIC_LEDGER_FORMAT } else { LEDGER_FORMAT }
+}
 
 /// One record with its place in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,7 +176,7 @@ impl Ledger {
             out.extend_from_slice(&line);
             out.push(b'\n');
         };
-        let format = LEDGER_FORMAT.to_owned();
+        let format = format_of(&self.lines).to_owned();
         push(canonical_of(&FirstLine { format, manifest: self.manifest.hex(), records: self.lines.len() }));
         let mut previous = self.manifest;
         for line in &self.lines {
@@ -190,7 +197,7 @@ impl Ledger {
         let mut lines = bytes.split(|byte| *byte == b'\n');
         let fault = |line: usize, reason| LedgerFault { line, cell: None, reason };
         let first: FirstLine = read_line(lines.next().unwrap_or_default(), 1)?;
-        if first.format != LEDGER_FORMAT {
+        if first.format != LEDGER_FORMAT && first.format != SEMANTIC_LEDGER_FORMAT {
             return Err(fault(1, LedgerReason::Unreadable(format!("format {:?}", first.format))));
         }
         if first.manifest != manifest.hex() {
@@ -219,6 +226,11 @@ impl Ledger {
         let private = Hash::from_hex(&last.private).ok_or_else(|| fault(number, LedgerReason::BrokenChain))?;
         if closed(&reader.previous, &private).hex() != last.hash {
             return Err(fault(number, LedgerReason::BrokenChain));
+        }
+        let format = format_of(&reader.lines);
+        if first.format != format {
+            let reason = format!("format {:?}, expected {format:?} for these records", first.format);
+            return Err(fault(1, LedgerReason::Unreadable(reason)));
         }
         match (lines.next(), lines.next()) {
             (Some(b""), None) => Ok(Ledger { manifest: *manifest, lines: reader.lines, private }),
@@ -264,6 +276,7 @@ impl Reader {
         }
         let score = match &line.record {
             Record::Score(record) => Some(&record.score),
+            Record::Judgement(record) => Some(&record.score),
             Record::Attempt(record) => record.score.as_ref(),
             _ => None,
         };
@@ -291,6 +304,7 @@ mod tests {
                 evaluator: "csps".to_owned(),
                 payload: Hash::of("payload", b"x").hex(),
                 score: RecordedScore::Exact("1/2".to_owned()),
+                others: BTreeMap::new(),
             })
         });
         (manifest, Ledger::build(manifest, records, Hash::of("private", b"")))

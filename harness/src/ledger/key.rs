@@ -47,6 +47,45 @@ impl fmt::Display for Subject {
     }
 }
 
+/// Which of a judge's judgements of one trajectory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(tag = "of", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Variant {
+    /// One of those that make the score; from 1.
+    Repeat {
+        /// From 1.
+        number: u32,
+    },
+    /// The first repeat asked once more: what differs is noise.
+    Again {},
+    /// The answer's fields in the other order.
+    FieldOrder {},
+    /// Items in reverse order.
+    ItemOrder {},
+}
+
+impl Variant {
+    /// The probes of P's noise floor and of order sensitivity, in the order of the tables.
+    pub const PROBES: [Variant; 3] = [Variant::Again {}, Variant::FieldOrder {}, Variant::ItemOrder {}];
+
+    /// `repeat 1`, `again`, `field order`, `item order`.
+    #[must_use]
+    pub fn word(self) -> String {
+        match self {
+            Variant::Repeat { number } => format!("repeat {number}"),
+            Variant::Again {} => "again".to_owned(),
+            Variant::FieldOrder {} => "field order".to_owned(),
+            Variant::ItemOrder {} => "item order".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.word())
+    }
+}
+
 /// Name of a cell. Cells with equal names of one manifest have equal records, on any machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -97,6 +136,24 @@ pub enum CellName {
         /// Evaluator id.
         evaluator: String,
     },
+    /// A judge's checklist of a task.
+    Checklist {
+        /// Task id.
+        task: String,
+        /// The judge.
+        evaluator: String,
+    },
+    /// One judgement: a repeat, or a probe of the judge's sensitivity.
+    Judgement {
+        /// Task id.
+        task: String,
+        /// Which trajectory.
+        subject: Subject,
+        /// The judge.
+        evaluator: String,
+        /// Which of its judgements.
+        variant: Variant,
+    },
     /// One audit of the whole run.
     Audit {
         /// Its name.
@@ -121,6 +178,10 @@ impl fmt::Display for CellName {
             CellName::Rollback { task, set, index } => write!(out, "rollback {set} {index} of {task}"),
             CellName::Control { task, mutation } => write!(out, "control {mutation} on {task}"),
             CellName::Score { task, subject, evaluator } => write!(out, "score of {task}, {subject}, by {evaluator}"),
+            CellName::Checklist { task, evaluator } => write!(out, "checklist of {evaluator} for {task}"),
+            CellName::Judgement { task, subject, evaluator, variant } => {
+                write!(out, "judgement of {task}, {subject}, by {evaluator}, {variant}")
+            }
             CellName::Audit { name } => write!(out, "audit {name}"),
         }
     }

@@ -11,11 +11,12 @@ mod record;
 mod score;
 
 pub use canonical::{canonical_of, canonical_value, read_strict};
-pub use chain::{LEDGER_FORMAT, Ledger, LedgerFault, LedgerLine, LedgerReason};
-pub use key::{CellKey, CellName, Subject};
+pub use chain::{LEDGER_FORMAT, Ledger, LedgerFault, LedgerLine, LedgerReason, SEMANTIC_LEDGER_FORMAT};
+pub use key::{CellKey, CellName, Subject, Variant};
 pub use private::{PRIVATE_LEDGER_FORMAT, PrivateRecord};
 pub use record::{
-    AttemptRecord, AuditRecord, ControlRecord, HonestRecord, PublicFault, Record, RollbackRecord, ScoreRecord,
-    SearchRecord, SelectionRecord,
+    AlignedItem, AttemptRecord, AuditRecord, ChecklistRecord, ControlRecord, HonestRecord, JudgementRecord,
+    PublicFault, Record, RollbackRecord, ScoreRecord, SearchRecord, SelectionRecord,
 };
 pub use score::RecordedScore;
+pub(crate) use score::mentions;

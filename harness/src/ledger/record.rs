@@ -1,8 +1,10 @@
 //! Records: the public result of a cell.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::{CellName, RecordedScore, Subject};
+use crate::ledger::{CellName, RecordedScore, Subject, Variant};
 
 /// The public result of a cell. Hashes are 64 hexadecimal digits; ratios are text in lowest terms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +22,10 @@ pub enum Record {
     Control(ControlRecord),
     /// A trajectory was scored.
     Score(ScoreRecord),
+    /// A judge's checklist was made and frozen.
+    Checklist(ChecklistRecord),
+    /// A judge was asked about a trajectory.
+    Judgement(Box<JudgementRecord>),
     /// The run as a whole was audited.
     Audit(AuditRecord),
 }
@@ -82,6 +88,12 @@ pub struct AttemptRecord {
     /// What exact search found and proved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchRecord>,
+    /// What a model was asked: objects of the exchanges, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exchanges: Vec<String>,
+    /// Why a model gave no candidate; such an attempt consumes budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_answer: Option<String>,
 }
 
 impl AttemptRecord {
@@ -198,6 +210,67 @@ pub struct ScoreRecord {
     pub payload: String,
     /// What it said.
     pub score: RecordedScore,
+    /// Other aggregates of a judge's answers, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub others: BTreeMap<String, RecordedScore>,
+}
+
+/// A judge's checklist of a task, made from the instruction alone and frozen before any trajectory is scored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChecklistRecord {
+    /// Task id.
+    pub task: String,
+    /// The judge.
+    pub evaluator: String,
+    /// Hash of the items, label `checklist`; none if there is no checklist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// The items' texts, in order.
+    pub items: Vec<String>,
+    /// What each item corresponds to in the goal, in order; no judge sees it.
+    pub alignment: Vec<AlignedItem>,
+    /// What a model was asked: objects of the exchanges, in order.
+    pub exchanges: Vec<String>,
+    /// Why there is no checklist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_answer: Option<String>,
+}
+
+/// What an item of a checklist corresponds to (P B.4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlignedItem {
+    /// Ids of the predicates, in the goal's order.
+    pub predicates: Vec<String>,
+    /// `one-to-one`, `merged, split or indirect`, `absent or implicit`.
+    pub correspondence: String,
+}
+
+/// One judgement of one trajectory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JudgementRecord {
+    /// Task id.
+    pub task: String,
+    /// Which trajectory.
+    pub subject: Subject,
+    /// The judge.
+    pub evaluator: String,
+    /// Which of its judgements.
+    pub variant: Variant,
+    /// Hash of the payload's bytes.
+    pub payload: String,
+    /// What a model was asked: objects of the exchanges, in order.
+    pub exchanges: Vec<String>,
+    /// What it said.
+    pub score: RecordedScore,
+    /// To which degree each item is met, in the checklist's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<String>,
+    /// JSON pointers into the payload or its projection.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cites: Vec<String>,
 }
 
 /// An audit of the whole run.
@@ -213,6 +286,17 @@ pub struct AuditRecord {
 }
 
 impl Record {
+    /// Whether only [`crate::ledger::SEMANTIC_LEDGER_FORMAT`] knows it.
+    #[must_use]
+    pub fn is_semantic(&self) -> bool {
+        match self {
+            Record::Checklist(_) | Record::Judgement(_) => true,
+            Record::Attempt(r) => !r.exchanges.is_empty() || r.no_answer.is_some(),
+            Record::Score(r) => !r.others.is_empty(),
+            _ => false,
+        }
+    }
+
     /// The name of its cell.
     #[must_use]
     pub fn name(&self) -> CellName {
@@ -227,6 +311,13 @@ impl Record {
             Record::Score(r) => {
                 CellName::Score { task: r.task.clone(), subject: r.subject.clone(), evaluator: r.evaluator.clone() }
             }
+            Record::Checklist(r) => CellName::Checklist { task: r.task.clone(), evaluator: r.evaluator.clone() },
+            Record::Judgement(r) => CellName::Judgement {
+                task: r.task.clone(),
+                subject: r.subject.clone(),
+                evaluator: r.evaluator.clone(),
+                variant: r.variant,
+            },
             Record::Audit(r) => CellName::Audit { name: r.name.clone() },
         }
     }

@@ -40,6 +40,21 @@ impl RecordedScore {
         }
     }
 
+    /// Whether there is no score because a replay had no recording of what it needed.
+    #[must_use]
+    pub fn is_unrecorded(&self) -> bool {
+        self.why_not().is_some_and(|reason| mentions(reason, "not_recorded"))
+    }
+
+    /// Why there is no score.
+    #[must_use]
+    pub fn why_not(&self) -> Option<&str> {
+        match self {
+            RecordedScore::NoVerdict(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
     /// Whether it is a number in [0, 1] or no verdict.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
@@ -48,6 +63,13 @@ impl RecordedScore {
             _ => self.score().is_some_and(|score| score.value() >= Ratio::ZERO && score.value() <= Ratio::ONE),
         }
     }
+}
+
+/// Whether the reason for a missing answer has a code ([`parthack_model::answer::NoAnswer::code`]); a judge that is asked
+/// several times says before it how many answered.
+pub(crate) fn mentions(reason: &str, code: &str) -> bool {
+    let tail = reason.rsplit_once("; ").map_or(reason, |(_, tail)| tail);
+    [reason, tail].iter().any(|text| text.split(':').next().is_some_and(|head| head == code))
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-//! Who makes candidates: exact search, or a folder of other people's files.
+//! Who makes candidates: exact search, the catalogue of patterns, a model, or a folder of other people's files.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use parthack_attacker::llm::{self, Earlier, Feedback, target_description};
+use parthack_attacker::patterns::{self, Strategy};
 use parthack_attacker::search::{SearchError, SearchOptions, SearchOutcome, search};
 use parthack_env::candidate::Candidate;
 use parthack_env::canonical::Hash;
@@ -12,11 +14,13 @@ use parthack_env::input::InputError;
 use parthack_env::json::Json;
 use parthack_env::task::Task;
 use parthack_evaluators::rules::Rule;
+use parthack_model::prompt::Prompt;
+use parthack_model::role::RoleConfig;
 
 use crate::ledger::SearchRecord;
 use crate::locate::read_input;
 use crate::run::error::RunError;
-use crate::run::manifest::{FrozenAttacker, FrozenCandidate};
+use crate::run::manifest::{FrozenAttacker, FrozenCandidate, REFERENCE_TARGET};
 
 /// The most candidate files of one folder.
 const MAX_FILES: usize = 100_000;
@@ -37,10 +41,75 @@ pub struct CandidateFile {
 pub enum Attacker {
     /// Exact search (SPEC §7).
     Search,
+    /// The catalogue of patterns (SPEC §7).
+    Patterns,
+    /// A model.
+    Llm(Box<ModelAttacker>),
     /// Files, in the order of their names.
     Files(Arc<Vec<CandidateFile>>),
     /// What attempts of a finished run produced, by task, target and number; for verification.
     Recorded(Arc<BTreeMap<(String, String, u32), Generated>>),
+}
+
+/// A model as the attacker (P §3.5, Table A.4).
+#[derive(Debug, Clone)]
+pub struct ModelAttacker {
+    /// The model.
+    pub role: RoleConfig,
+    /// Attempts a task and target: K.
+    pub budget: u32,
+    /// What an attempt hears of those before it.
+    pub feedback: FeedbackKind,
+}
+
+/// What an attempt hears of those before it (SPEC §14.5): never a verdict of the certifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FeedbackKind {
+    /// Nothing.
+    #[default]
+    None,
+    /// The faults of their own schema and replay.
+    Protocol,
+    /// Those, and the target's public score of each that replays, eligible or not.
+    PublicScore,
+}
+
+impl FeedbackKind {
+    /// All kinds.
+    pub const ALL: [FeedbackKind; 3] = [FeedbackKind::None, FeedbackKind::Protocol, FeedbackKind::PublicScore];
+
+    /// The word of manifests and of the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        self.with(Vec::new()).word()
+    }
+
+    /// The kind of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<FeedbackKind> {
+        FeedbackKind::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    fn with(self, earlier: Vec<Earlier>) -> Feedback {
+        match self {
+            FeedbackKind::None => Feedback::None,
+            FeedbackKind::Protocol => Feedback::Protocol(earlier),
+            FeedbackKind::PublicScore => Feedback::PublicScore(earlier),
+        }
+    }
+}
+
+impl ModelAttacker {
+    /// What the n-th attempt asks.
+    ///
+    /// # Errors
+    /// [`RunError::Incomplete`] for a target without a public description.
+    pub fn prompt(&self, task: &Task, target: &str, attempt: u32, earlier: Vec<Earlier>) -> Result<Prompt, RunError> {
+        let Some(description) = target_description(target) else {
+            return Err(RunError::Incomplete(format!("no public description of {target}")));
+        };
+        Ok(llm::prompt(task, &description, attempt, self.budget, &self.feedback.with(earlier)))
+    }
 }
 
 /// What an attempt produced.
@@ -52,6 +121,16 @@ pub struct Generated {
     pub name: Option<String>,
     /// What exact search found.
     pub search: Option<SearchRecord>,
+    /// Keys of the exchanges with a model, in order.
+    pub exchanges: Vec<String>,
+    /// Why a model gave no candidate.
+    pub no_answer: Option<String>,
+}
+
+impl Generated {
+    fn named(candidate: Option<Vec<u8>>, name: Option<String>) -> Generated {
+        Generated { candidate, name, search: None, exchanges: Vec::new(), no_answer: None }
+    }
 }
 
 /// Hash of a candidate or trajectory: the name of its object.
@@ -97,12 +176,22 @@ impl Attacker {
 
     /// What the manifest says of it.
     #[must_use]
-    pub fn freeze(&self, search: &SearchOptions, tasks: &[&str]) -> FrozenAttacker {
+    pub fn freeze(&self, search: &SearchOptions, tasks: &[&str], targets: &[&str]) -> FrozenAttacker {
+        let strategies = || Strategy::ALL.iter().map(|strategy| strategy.id().to_owned()).collect();
         match self {
             Attacker::Search => {
                 let SearchOptions { max_steps, max_states, prove, .. } = *search;
-                FrozenAttacker::Search { max_steps, max_states, prove }
+                let all_rules = targets.iter().all(|target| Rule::from_id(target).is_some());
+                let fallback = if all_rules { Vec::new() } else { strategies() };
+                FrozenAttacker::Search { max_steps, max_states, prove, fallback }
             }
+            Attacker::Patterns => FrozenAttacker::Patterns { strategies: strategies() },
+            Attacker::Llm(llm) => FrozenAttacker::Llm {
+                budget: llm.budget,
+                feedback: llm.feedback.word().to_owned(),
+                prompts: llm::prompt_hash(),
+                role: llm.role.clone(),
+            },
             Attacker::Recorded(_) => FrozenAttacker::File { candidates: Vec::new() },
             Attacker::Files(files) => FrozenAttacker::File {
                 candidates: (files.iter().filter(|file| tasks.contains(&file.task.as_str())))
@@ -116,32 +205,55 @@ impl Attacker {
         }
     }
 
-    /// The n-th attempt, from 1, on a task against a target.
+    /// Whether an attempt needs what became of those before it, so that they are made in order.
+    #[must_use]
+    pub fn is_sequential(&self) -> bool {
+        matches!(self, Attacker::Llm(llm) if llm.feedback != FeedbackKind::None)
+    }
+
+    /// Targets unless others are named, among the evaluators of a run: every rule; for a model or patterns, which try a
+    /// target a number of times, those that the paper attacks. A run of judges alone has the target of A_ref.
+    #[must_use]
+    pub fn default_targets<'e>(&self, evaluators: &[&'e str]) -> Vec<&'e str> {
+        let attacked = |id: &&&str| match self {
+            Attacker::Patterns | Attacker::Llm(_) => {
+                matches!(**id, "historical-milestone" | "cape-max") || Rule::from_id(id).is_none()
+            }
+            _ => Rule::from_id(id).is_some(),
+        };
+        let targets: Vec<&str> = evaluators.iter().filter(attacked).copied().collect();
+        if targets.is_empty() { vec![REFERENCE_TARGET.id()] } else { targets }
+    }
+
+    /// The n-th attempt, from 1, on a task against a target. A model's attempts are made where its client is.
     ///
     /// # Errors
     /// [`RunError::Search`] if the packed model and the engine differ: a bug.
     pub fn generate(
         &self,
         task: &Task,
-        target: Rule,
+        target: &str,
         attempt: u32,
         options: &SearchOptions,
     ) -> Result<Generated, RunError> {
         match self {
-            Attacker::Search => by_search(task, target, options),
+            Attacker::Search => match Rule::from_id(target) {
+                Some(rule) => by_search(task, rule, options),
+                // What is no fold can't be searched exactly: the manifest says so, as its fallback.
+                None => Ok(by_pattern(task, attempt)),
+            },
+            Attacker::Patterns => Ok(by_pattern(task, attempt)),
+            Attacker::Llm(_) => Err(RunError::Incomplete(format!("attempt {attempt}: a model without its client"))),
             Attacker::Recorded(recorded) => {
-                let key = (task.spec.id.clone(), target.id().to_owned(), attempt);
+                let key = (task.spec.id.clone(), target.to_owned(), attempt);
                 let found = recorded.get(&key).cloned();
                 found.ok_or_else(|| RunError::Incomplete(format!("no record of attempt {key:?}")))
             }
             Attacker::Files(files) => {
                 let mut of_task = files.iter().filter(|file| file.task == task.spec.id);
                 let file = of_task.nth(attempt.saturating_sub(1) as usize);
-                Ok(Generated {
-                    candidate: file.map(|file| file.bytes.clone()),
-                    name: file.map(|file| file.name.clone()),
-                    search: None,
-                })
+                let candidate = file.map(|file| file.bytes.clone());
+                Ok(Generated::named(candidate, file.map(|file| file.name.clone())))
             }
         }
     }
@@ -159,6 +271,14 @@ fn named_task(bytes: &[u8], known: &[&str]) -> Result<String, InputError> {
     }
 }
 
+/// The attempt of the n-th strategy; without a candidate where the strategy does not apply to the task.
+fn by_pattern(task: &Task, attempt: u32) -> Generated {
+    let strategy = Strategy::ALL.get(attempt.saturating_sub(1) as usize);
+    let steps = strategy.and_then(|strategy| patterns::generate(task, *strategy));
+    let candidate = steps.map(|steps| Candidate::new(&task.spec.id, steps).bytes());
+    Generated::named(candidate, strategy.map(|strategy| strategy.id().to_owned()))
+}
+
 fn by_search(task: &Task, target: Rule, options: &SearchOptions) -> Result<Generated, RunError> {
     let outcome = match search(task, target, options) {
         Ok(outcome) => outcome,
@@ -168,11 +288,11 @@ fn by_search(task: &Task, target: Rule, options: &SearchOptions) -> Result<Gener
         }
         Err(error) => {
             let search = SearchRecord { incomplete: Some(error.to_string()), ..empty_record("incomplete") };
-            return Ok(Generated { candidate: None, name: None, search: Some(search) });
+            return Ok(Generated { search: Some(search), ..Generated::named(None, None) });
         }
     };
     let candidate = outcome.witness.as_ref().map(|steps| Candidate::new(&task.spec.id, steps.clone()).bytes());
-    Ok(Generated { candidate, name: None, search: Some(record_of(&outcome)) })
+    Ok(Generated { search: Some(record_of(&outcome)), ..Generated::named(candidate, None) })
 }
 
 fn empty_record(bound: &str) -> SearchRecord {

@@ -8,6 +8,8 @@ use parthack_certifier::leaks::Encoding;
 use crate::ledger::{AuditRecord, Record};
 use crate::run::folder::{ObjectKind, RunFolder};
 use crate::run::journal::Finished;
+use crate::run::models::exchange_bytes;
+use crate::run::work::exchanges_of;
 
 /// Name of the audit.
 pub const AUDIT: &str = "canaries";
@@ -39,7 +41,7 @@ impl Traces {
     }
 }
 
-/// Looks for every canary in every payload: checked is the number of canaries, faults those that were found.
+/// Looks for every canary in every payload, and in what every model was asked and answered: checked is the number of canaries, faults those that were found.
 #[must_use]
 pub fn audit(folder: &RunFolder, finished: &Finished, canaries: &[String]) -> AuditRecord {
     let (mut exact, mut folded) = (Traces::default(), Traces::default());
@@ -59,10 +61,12 @@ pub fn audit(folder: &RunFolder, finished: &Finished, canaries: &[String]) -> Au
         };
         payloads.extend(payload.map(|payload| (payload.as_str(), ())));
     }
+    let records = || finished.values().flat_map(|result| &result.records);
+    let exchanges: BTreeSet<&String> = records().flat_map(exchanges_of).collect();
     let mut hits = BTreeSet::new();
-    for payload in payloads.keys() {
-        // A payload that is missing was scored already; `verify` names it.
-        let Some(bytes) = folder.read_object(ObjectKind::Payload, payload) else { continue };
+    // What is missing was scored already; `verify` names it.
+    let payloads = payloads.keys().filter_map(|payload| folder.read_object(ObjectKind::Payload, payload));
+    for bytes in payloads.chain(exchanges.into_iter().filter_map(|key| exchange_bytes(folder, key))) {
         exact.find(&bytes, &mut hits);
         folded.find(String::from_utf8_lossy(&bytes).to_lowercase().as_bytes(), &mut hits);
     }

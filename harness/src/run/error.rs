@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use parthack_env::input::InputError;
+use parthack_model::cassette::CassetteError;
+use parthack_model::error::ClientError;
 
 use crate::failure::{Exit, Failure};
 use crate::ledger::LedgerFault;
@@ -127,6 +129,9 @@ pub enum RunError {
         /// What it said.
         source: parthack_attacker::search::SearchError,
     },
+    /// A model could not be asked: the cost cap, a missing key, no recording, a cassette at fault.
+    #[error(transparent)]
+    Model(#[from] ClientError),
     /// A denominator is not what the suite says.
     #[error("tables")]
     Metric(#[from] MetricError),
@@ -166,6 +171,7 @@ impl RunError {
             | RunError::Evaluator { .. }
             | RunError::Certifier { .. } => 4,
             RunError::Search { .. } | RunError::Incomplete(_) | RunError::Table(_) => 70,
+            RunError::Model(error) => exit_code_of(error),
             RunError::Interrupted { .. } => 130,
         }
     }
@@ -195,6 +201,17 @@ impl RunError {
     }
 }
 
+fn exit_code_of(error: &ClientError) -> u8 {
+    match error {
+        // What was paid for is kept, and cells are left without a verdict.
+        ClientError::NotRecorded(_) | ClientError::CostCap { .. } => 5,
+        ClientError::Stopped => 130,
+        ClientError::Cassette(CassetteError::Broken { .. }) => 3,
+        ClientError::NoKey { .. } | ClientError::Cassette(_) => 4,
+        ClientError::Role(_) | ClientError::Usage { .. } => 2,
+    }
+}
+
 /// What caused an error, without the error itself: the command line prints that apart.
 fn chain(error: RunError) -> Option<Box<dyn std::error::Error + Send + Sync>> {
     match error {
@@ -203,6 +220,12 @@ fn chain(error: RunError) -> Option<Box<dyn std::error::Error + Send + Sync>> {
         RunError::Search { source, .. } => Some(source.into()),
         RunError::Metric(source) => Some(source.into()),
         _ => None,
+    }
+}
+
+impl From<CassetteError> for RunError {
+    fn from(error: CassetteError) -> RunError {
+        RunError::Model(error.into())
     }
 }
 

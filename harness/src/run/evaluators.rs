@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use parthack_evaluators::rules::Rule;
+use parthack_evaluators::registry::Builtin;
 use parthack_evaluators::serve::{EVALUATOR_PROTOCOL, MAX_LINE};
 use serde::Deserialize;
 
@@ -21,8 +21,8 @@ const WINDOW: usize = 32;
 pub struct EvaluatorCommand {
     /// The program: this binary.
     pub program: PathBuf,
-    /// Rules it serves, in the order of answers.
-    pub rules: Vec<Rule>,
+    /// Evaluators it serves, in the order of answers.
+    pub evaluators: Vec<Builtin>,
 }
 
 /// One evaluator process; started when it is first needed, and once more if it dies.
@@ -66,7 +66,7 @@ impl EvaluatorProcess {
         EvaluatorProcess { command, running: None, restarts_left: 1 }
     }
 
-    /// Scores of payloads: one list a payload, one score a rule in the order of the command's rules.
+    /// Scores of payloads: one list a payload, one score an evaluator in the order of the command's.
     ///
     /// # Errors
     /// [`RunError::Evaluator`] if the process can't be started, dies twice, or breaks the protocol.
@@ -88,7 +88,7 @@ impl EvaluatorProcess {
     }
 
     fn exchange(&mut self, payloads: &[&[u8]], scores: &mut Vec<Vec<RecordedScore>>) -> Result<(), String> {
-        let rules = self.command.rules.len();
+        let expected = self.command.evaluators.len();
         let running = match &mut self.running {
             Some(running) => running,
             None => self.running.insert(start(&self.command)?),
@@ -106,7 +106,7 @@ impl EvaluatorProcess {
             }
             running.input.flush().map_err(gone)?;
             read_line(&mut running.output, &mut line)?;
-            scores.push(parse_answer(&line, rules)?);
+            scores.push(parse_answer(&line, expected)?);
         }
         Ok(())
     }
@@ -132,9 +132,9 @@ fn gone(error: std::io::Error) -> String {
 }
 
 fn start(command: &EvaluatorCommand) -> Result<Running, String> {
-    let rules: Vec<&str> = command.rules.iter().map(|rule| rule.id()).collect();
+    let ids: Vec<&str> = command.evaluators.iter().map(|evaluator| evaluator.id()).collect();
     let started = Command::new(&command.program)
-        .args(["__evaluate", "--rules", &rules.join(",")])
+        .args(["__evaluate", "--rules", &ids.join(",")])
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())
@@ -150,11 +150,11 @@ fn start(command: &EvaluatorCommand) -> Result<Running, String> {
     let hello = read_line(&mut running.output, &mut line)
         .and_then(|()| serde_json::from_str::<Hello>(&line).map_err(|error| format!("a wrong hello line: {error}")));
     let fits = hello.and_then(|hello| {
-        if hello.protocol == EVALUATOR_PROTOCOL && hello.evaluators == rules {
+        if hello.protocol == EVALUATOR_PROTOCOL && hello.evaluators == ids {
             return Ok(());
         }
         let Hello { evaluators, protocol } = hello;
-        Err(format!("it speaks {protocol:?} for {evaluators:?}, expected {EVALUATOR_PROTOCOL:?} for {rules:?}"))
+        Err(format!("it speaks {protocol:?} for {evaluators:?}, expected {EVALUATOR_PROTOCOL:?} for {ids:?}"))
     });
     if let Err(fault) = fits {
         let _ = running.child.kill();
@@ -175,14 +175,14 @@ fn read_line(output: &mut BufReader<ChildStdout>, line: &mut String) -> Result<(
     }
 }
 
-fn parse_answer(line: &str, rules: usize) -> Result<Vec<RecordedScore>, String> {
+fn parse_answer(line: &str, expected: usize) -> Result<Vec<RecordedScore>, String> {
     let wrong = |error: serde_json::Error| format!("a wrong line: {error}");
-    let answers = match rules {
+    let answers = match expected {
         1 => vec![serde_json::from_str::<Answer>(line).map_err(wrong)?],
         _ => serde_json::from_str::<Answers>(line).map_err(wrong)?.scores,
     };
-    if answers.len() != rules {
-        return Err(format!("{} answers, expected {rules}", answers.len()));
+    if answers.len() != expected {
+        return Err(format!("{} answers, expected {expected}", answers.len()));
     }
     answers.into_iter().map(recorded).collect()
 }

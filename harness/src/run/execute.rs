@@ -38,7 +38,7 @@ pub fn execute(
     stop: &AtomicBool,
     sink: impl FnOnce(Receiver<Done>) -> Result<Finished, RunError> + Send,
 ) -> Result<Phase, RunError> {
-    let jobs = jobs_of(units);
+    let jobs = jobs_of(units, shared.attacker.is_sequential());
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let fault: Mutex<Option<RunError>> = Mutex::new(None);
@@ -91,16 +91,22 @@ fn one_job(
     Ok(())
 }
 
-/// Scores of one task are one job, for they are asked for in one go; every other unit is a job of its own.
-fn jobs_of(units: Vec<Unit>) -> Vec<Vec<Unit>> {
+/// Scores of one task are one job, for they are asked for in one go. So are attempts on one task against one target
+/// where each hears of those before it. Every other unit is a job of its own.
+fn jobs_of(units: Vec<Unit>, sequential_attempts: bool) -> Vec<Vec<Unit>> {
     let mut jobs = Vec::new();
     let mut scores: BTreeMap<String, Vec<Unit>> = BTreeMap::new();
+    let mut attempts: BTreeMap<(String, String), Vec<Unit>> = BTreeMap::new();
     for unit in units {
         match &unit {
             Unit::Scores { task, .. } => scores.entry(task.clone()).or_default().push(unit),
+            Unit::Attempt { task, target, .. } if sequential_attempts => {
+                attempts.entry((task.clone(), target.clone())).or_default().push(unit);
+            }
             _ => jobs.push(vec![unit]),
         }
     }
     jobs.extend(scores.into_values());
+    jobs.extend(attempts.into_values());
     jobs
 }

@@ -8,6 +8,7 @@
 //! | `objects/payloads/`, `objects/trajectories/` | bytes by hash | yes |
 //! | `tables/` | the tables | yes |
 //! | `private/` | vectors and codes, and their journal | owner only (mode 0700) |
+//! | `spending.jsonl` | what answers of models cost, outside every hash | yes |
 //! | `telemetry.jsonl` | timings, outside every hash | yes |
 //! | `complete.json` | written last: hashes of ledger and tables | yes |
 

@@ -1,16 +1,18 @@
 //! `manifest.json`: everything that decides a run's results, frozen and hashed before anything is scored (SPEC §8,
 //! §15.18). It names no path, host, time or thread count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use parthack_attacker::search::SearchOptions;
 use parthack_env::canonical::Hash;
 use parthack_env::input::InputError;
 use parthack_env::payload::PAYLOAD_FORMAT;
 use parthack_env::spec::Split;
-use parthack_evaluators::registry::descriptors;
+use parthack_evaluators::judge::{self, AnswerMode, Judge};
+use parthack_evaluators::registry::all_descriptors;
 use parthack_evaluators::rules::Rule;
 use parthack_evaluators::serve::EVALUATOR_PROTOCOL;
+use parthack_model::role::RoleConfig;
 use serde::{Deserialize, Serialize};
 
 use crate::exact::Ratio;
@@ -20,12 +22,16 @@ use crate::run::error::RunError;
 use crate::run::suite::Suite;
 use crate::statistics::{ATTACK_THRESHOLD, BootstrapPlan, SENSITIVITY_THRESHOLDS};
 
-/// Format of `manifest.json`.
+/// Format of a `manifest.json` without models and patterns.
 pub const MANIFEST_FORMAT: &str = "parthack.manifest/1";
+/// Format of a `manifest.json` that names judges, or an attacker that the first format does not know.
+pub const SEMANTIC_MANIFEST_FORMAT: &str = "parthack.manifest/2";
 /// The target whose adversaries are the shared reference set A_ref (P §3.5).
 pub const REFERENCE_TARGET: Rule = Rule::HistoricalMilestone;
 /// The suite of the paper, for which the denominators 18 and 14 are asserted (SPEC §15.11).
 pub const REFERENCE_SUITE: &str = "pb-cste-1";
+/// The semantic judges of the paper (P §4.1): those that take part where a model answers for judges.
+pub const PAPER_JUDGES: [&str; 2] = ["llm-judge", "idj"];
 /// The three sets of strict rollbacks (SPEC §4).
 pub const ROLLBACK_SETS: [&str; 3] = ["least", "all", "deepest"];
 
@@ -33,7 +39,7 @@ pub const ROLLBACK_SETS: [&str; 3] = ["least", "all", "deepest"];
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// [`MANIFEST_FORMAT`].
+    /// [`MANIFEST_FORMAT`] or [`SEMANTIC_MANIFEST_FORMAT`]: the lowest that knows everything in it.
     pub format: String,
     /// Suite identity.
     pub suite: FrozenSuite,
@@ -127,6 +133,38 @@ pub struct FrozenEvaluator {
     pub deterministic: bool,
     /// What it reads of the payload.
     pub reads: String,
+    /// Who answers for a semantic judge, and how it is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<FrozenJudge>,
+}
+
+impl FrozenEvaluator {
+    /// Whether it scores trajectories of a task.
+    #[must_use]
+    pub fn covers(&self, task: &str) -> bool {
+        self.judge.as_ref().is_none_or(|judge| judge.tasks.iter().any(|judged| judged == task))
+    }
+}
+
+/// How a semantic judge is asked (P, Table A.4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrozenJudge {
+    /// Hash of its prompt files.
+    pub prompts: String,
+    /// `number`, `integer` or `logprobs`.
+    pub answer_mode: String,
+    /// Judgements that make a score.
+    pub repeats: u32,
+    /// Whether noise and order sensitivity are probed on honest trajectories.
+    pub probes: bool,
+    /// Tasks whose trajectories it judges, in the suite's order: all that are run, or those with recordings.
+    pub tasks: Vec<String>,
+    /// The model that judges.
+    pub role: RoleConfig,
+    /// The model that makes checklists, for a judge with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checklist_role: Option<RoleConfig>,
 }
 
 /// Who makes the candidates.
@@ -141,11 +179,30 @@ pub enum FrozenAttacker {
         max_states: usize,
         /// Whether the closed set is explored also where the bound is plain without it.
         prove: bool,
+        /// Strategies that are tried against targets that are no folds, in the order of attempts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        fallback: Vec<String>,
     },
     /// Candidates of others: one attempt a file.
     File {
         /// In the order of attempts.
         candidates: Vec<FrozenCandidate>,
+    },
+    /// The catalogue of patterns: one attempt a strategy.
+    Patterns {
+        /// Strategies, in the order of attempts.
+        strategies: Vec<String>,
+    },
+    /// A model (P §3.5, Table A.4).
+    Llm {
+        /// Attempts a task and target: K.
+        budget: u32,
+        /// What it hears of its earlier attempts: `none`, `protocol` or `public-score`.
+        feedback: String,
+        /// Hash of its prompt files.
+        prompts: String,
+        /// The model.
+        role: RoleConfig,
     },
 }
 
@@ -210,6 +267,49 @@ pub struct Choices {
     pub search: SearchOptions,
     /// Intervals.
     pub bootstrap: BootstrapPlan,
+    /// Models; none: no semantic judge takes part.
+    pub semantic: Option<SemanticChoices>,
+}
+
+/// What a user chooses of models.
+#[derive(Debug, Clone)]
+pub struct SemanticChoices {
+    /// The model that judges.
+    pub judge: Option<RoleConfig>,
+    /// The model that makes checklists; none: the one that judges.
+    pub checklist: Option<RoleConfig>,
+    /// How judges answer.
+    pub answer_mode: AnswerMode,
+    /// Whether noise and order sensitivity are probed on honest trajectories.
+    pub probes: bool,
+    /// What is recorded, for a run that replays; none: everything is judged.
+    pub recorded: Option<Recorded>,
+}
+
+/// Which judgements of honest trajectories have recordings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Tasks by judge.
+    pub tasks: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Recorded {
+    /// Whether a judge's judgement of a task is recorded.
+    #[must_use]
+    pub fn holds(&self, judge: &str, task: &str) -> bool {
+        self.tasks.get(judge).is_some_and(|tasks| tasks.contains(task))
+    }
+}
+
+impl SemanticChoices {
+    /// Judges that take part unless others are named: those with recordings, or else the two of the paper.
+    fn default_judges(&self) -> Vec<String> {
+        match (&self.recorded, &self.judge) {
+            (Some(recorded), _) => recorded.tasks.keys().cloned().collect(),
+            (None, Some(_)) => PAPER_JUDGES.map(str::to_owned).to_vec(),
+            (None, None) => Vec::new(),
+        }
+    }
 }
 
 impl Manifest {
@@ -219,14 +319,23 @@ impl Manifest {
     /// [`RunError::Usage`] for an id that is none, or a choice that is empty.
     pub fn freeze(suite: &Suite, choices: &Choices, certifier_protocol: &str) -> Result<Manifest, RunError> {
         let known: Vec<&str> = suite.tasks.iter().map(|task| task.task.spec.id.as_str()).collect();
-        let chosen = choose("--tasks", choices.tasks.as_deref(), &known)?;
-        let rules: Vec<&str> = Rule::ALL.iter().map(|rule| rule.id()).collect();
-        let targets = choose("--targets", choices.targets.as_deref(), &rules)?;
-        let evaluators = choose("--evaluators", choices.evaluators.as_deref(), &rules)?;
+        let chosen = choose("--tasks", choices.tasks.as_deref(), &known, &known)?;
+        let ids: Vec<&str> = all_descriptors().into_iter().map(|descriptor| descriptor.id).collect();
+        let judges = choices.semantic.as_ref().map(SemanticChoices::default_judges).unwrap_or_default();
+        let is_default = |id: &&str| judge::judge(id).is_none() || judges.iter().any(|judge| judge == id);
+        let default_evaluators: Vec<&str> = ids.iter().copied().filter(is_default).collect();
+        let evaluators = choose("--evaluators", choices.evaluators.as_deref(), &ids, &default_evaluators)?;
+        let frozen_evaluators = freeze_evaluators(&evaluators, choices.semantic.as_ref(), &chosen)?;
+        let default_targets = choices.attacker.default_targets(&evaluators);
+        let targets = choose("--targets", choices.targets.as_deref(), &ids, &default_targets)?;
+        if let Some(target) = targets.iter().find(|id| judge::judge(id).is_some() && !evaluators.contains(*id)) {
+            let message = format!("--targets: {target} is a judge that is not among the evaluators");
+            return Err(RunError::usage(message, format!("add it: --evaluators {},{target}", evaluators.join(","))));
+        }
         let reference = if targets.contains(&REFERENCE_TARGET.id()) { REFERENCE_TARGET.id() } else { targets[0] };
         let ratio = |ratio: &Ratio| ratio.to_string();
         let bootstrap = choices.bootstrap;
-        Ok(Manifest {
+        let mut manifest = Manifest {
             format: MANIFEST_FORMAT.to_owned(),
             suite: FrozenSuite {
                 id: suite.id.clone(),
@@ -236,10 +345,10 @@ impl Manifest {
             },
             tasks: freeze_tasks(suite, &chosen),
             serializer: PAYLOAD_FORMAT.to_owned(),
-            evaluators: freeze_evaluators(&evaluators),
+            evaluators: frozen_evaluators,
             reference_target: reference.to_owned(),
-            targets: targets.into_iter().map(str::to_owned).collect(),
-            attacker: choices.attacker.freeze(&choices.search, &chosen),
+            targets: targets.iter().map(|target| (*target).to_owned()).collect(),
+            attacker: choices.attacker.freeze(&choices.search, &chosen, &targets),
             rollback_sets: ROLLBACK_SETS.map(str::to_owned).to_vec(),
             thresholds: FrozenThresholds {
                 attack: ratio(&ATTACK_THRESHOLD),
@@ -255,7 +364,27 @@ impl Manifest {
                 certifier_protocol: certifier_protocol.to_owned(),
                 evaluator_protocol: EVALUATOR_PROTOCOL.to_owned(),
             },
-        })
+        };
+        manifest.format = manifest.lowest_format().to_owned();
+        Ok(manifest)
+    }
+
+    /// The lowest format that knows everything in it: a run of rules and search keeps the bytes that it always had.
+    fn lowest_format(&self) -> &'static str {
+        let old_attacker = matches!(self.attacker, FrozenAttacker::Search { .. } | FrozenAttacker::File { .. });
+        let judged = self.evaluators.iter().any(|evaluator| evaluator.judge.is_some());
+        if old_attacker && !judged { MANIFEST_FORMAT } else { SEMANTIC_MANIFEST_FORMAT }
+    }
+
+    /// An evaluator by id.
+    #[must_use]
+    pub fn evaluator(&self, id: &str) -> Option<&FrozenEvaluator> {
+        self.evaluators.iter().find(|evaluator| evaluator.id == id)
+    }
+
+    /// The semantic judges, in the order of the tables.
+    pub fn judges(&self) -> impl Iterator<Item = (&str, &FrozenJudge)> {
+        self.evaluators.iter().filter_map(|evaluator| Some((evaluator.id.as_str(), evaluator.judge.as_ref()?)))
     }
 
     /// Canonical bytes: the content of `manifest.json`, without its final line feed.
@@ -277,23 +406,27 @@ impl Manifest {
     pub fn read(bytes: &[u8]) -> Result<Manifest, InputError> {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let manifest: Manifest = read_strict(bytes)?;
-        if manifest.format != MANIFEST_FORMAT {
+        let expected = manifest.lowest_format();
+        if manifest.format != expected {
             let found = format!("{:?}", manifest.format);
-            return Err(InputError::at("/format", found, format!("{MANIFEST_FORMAT:?}")));
+            return Err(InputError::at("/format", found, format!("{expected:?}")));
         }
         Ok(manifest)
     }
 
-    /// Attempts on each task against each target.
+    /// Attempts on a task against a target.
     #[must_use]
-    pub fn attempts(&self) -> BTreeMap<String, u32> {
-        let of = |task: &str| match &self.attacker {
+    pub fn attempts(&self, task: &str, target: &str) -> u32 {
+        let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        match &self.attacker {
+            FrozenAttacker::Search { fallback, .. } if Rule::from_id(target).is_none() => count(fallback.len()),
             FrozenAttacker::Search { .. } => 1,
+            FrozenAttacker::Patterns { strategies } => count(strategies.len()),
+            FrozenAttacker::Llm { budget, .. } => *budget,
             FrozenAttacker::File { candidates } => {
-                u32::try_from(candidates.iter().filter(|candidate| candidate.task == task).count()).unwrap_or(u32::MAX)
+                count(candidates.iter().filter(|candidate| candidate.task == task).count())
             }
-        };
-        self.tasks.iter().map(|task| (task.id.clone(), of(&task.id))).collect()
+        }
     }
 
     /// The plan of resamples.
@@ -319,9 +452,14 @@ pub(crate) fn ratio_at(pointer: &str, text: &str) -> Result<Ratio, InputError> {
     text.parse().map_err(|_| InputError::at(pointer, format!("{text:?}"), "a ratio such as \"1/10\""))
 }
 
-/// Ids in the order of `known`, so that the order in which a user names them changes nothing.
-fn choose<'k>(flag: &str, wanted: Option<&[String]>, known: &[&'k str]) -> Result<Vec<&'k str>, RunError> {
-    let Some(wanted) = wanted else { return Ok(known.to_vec()) };
+/// Ids in the order of `known`, so that the order in which a user names them changes nothing; none wanted: `default`.
+fn choose<'k>(
+    flag: &str,
+    wanted: Option<&[String]>,
+    known: &[&'k str],
+    default: &[&'k str],
+) -> Result<Vec<&'k str>, RunError> {
+    let Some(wanted) = wanted else { return Ok(default.to_vec()) };
     if let Some(unknown) = wanted.iter().find(|id| !known.contains(&id.as_str())) {
         let message = format!("{flag}: found {unknown:?}, expected ids among: {}", known.join(", "));
         return Err(RunError::usage(message, "separate several ids with commas"));
@@ -353,18 +491,54 @@ fn freeze_tasks(suite: &Suite, chosen: &[&str]) -> Vec<FrozenTask> {
         .collect()
 }
 
-fn freeze_evaluators(chosen: &[&str]) -> Vec<FrozenEvaluator> {
-    let of_registry = descriptors().into_iter().filter(|descriptor| chosen.contains(&descriptor.id));
+fn freeze_evaluators(
+    chosen: &[&str],
+    semantic: Option<&SemanticChoices>,
+    tasks: &[&str],
+) -> Result<Vec<FrozenEvaluator>, RunError> {
+    let of_registry = all_descriptors().into_iter().filter(|descriptor| chosen.contains(&descriptor.id));
     of_registry
-        .map(|descriptor| FrozenEvaluator {
-            id: descriptor.id.to_owned(),
-            version: descriptor.version,
-            title: descriptor.title.to_owned(),
-            temporal_rule: descriptor.temporal_rule.to_owned(),
-            attribution: descriptor.attribution.to_owned(),
-            decomposition: descriptor.decomposition.to_owned(),
-            deterministic: descriptor.deterministic,
-            reads: descriptor.reads.to_owned(),
+        .map(|descriptor| {
+            let judge = judge::judge(descriptor.id);
+            Ok(FrozenEvaluator {
+                id: descriptor.id.to_owned(),
+                version: descriptor.version,
+                title: descriptor.title.to_owned(),
+                temporal_rule: descriptor.temporal_rule.to_owned(),
+                attribution: descriptor.attribution.to_owned(),
+                decomposition: descriptor.decomposition.to_owned(),
+                deterministic: descriptor.deterministic,
+                reads: descriptor.reads.to_owned(),
+                judge: judge.map(|judge| freeze_judge(judge.as_ref(), semantic, tasks)).transpose()?,
+            })
         })
         .collect()
+}
+
+/// A judge as a run freezes it.
+///
+/// # Errors
+/// [`RunError::Usage`] if no model answers for judges.
+pub(crate) fn freeze_judge(
+    judge: &dyn Judge,
+    semantic: Option<&SemanticChoices>,
+    tasks: &[&str],
+) -> Result<FrozenJudge, RunError> {
+    let role = semantic.and_then(|semantic| Some((semantic, semantic.judge.clone()?)));
+    let Some((semantic, role)) = role else {
+        let message = format!("--evaluators: {} is a semantic judge, and no model answers for it", judge.id());
+        let hint = "give --model-mode replay, or --role judge=PROVIDER/MODEL with --model-mode live or record";
+        return Err(RunError::usage(message, hint));
+    };
+    let judged = |task: &&&str| semantic.recorded.as_ref().is_none_or(|recorded| recorded.holds(judge.id(), task));
+    let checklist_role = semantic.checklist.clone().unwrap_or_else(|| role.clone());
+    Ok(FrozenJudge {
+        prompts: judge.prompt_hash(),
+        answer_mode: semantic.answer_mode.word().to_owned(),
+        repeats: judge.repeats(),
+        probes: semantic.probes,
+        tasks: tasks.iter().filter(judged).map(|task| (*task).to_owned()).collect(),
+        role,
+        checklist_role: judge.has_checklist().then_some(checklist_role),
+    })
 }

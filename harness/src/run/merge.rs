@@ -7,11 +7,13 @@ use parthack_env::canonical::Hash;
 use serde::Serialize;
 
 use crate::ledger::{
-    AuditRecord, CellKey, Ledger, PRIVATE_LEDGER_FORMAT, PrivateRecord, Record, RecordedScore, Subject, canonical_of,
+    AuditRecord, CellKey, Ledger, PRIVATE_LEDGER_FORMAT, PrivateRecord, Record, RecordedScore, Subject, Variant,
+    canonical_of,
 };
 use crate::run::journal::Finished;
 use crate::run::manifest::Manifest;
 use crate::run::units::select;
+use crate::run::work::exchanges_of;
 
 /// A merged run: the ledger and the bytes of `private/certifications.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,16 +86,42 @@ pub fn audits(records: &[Record]) -> Vec<AuditRecord> {
             // The certifier process answers only what both certifiers agree on, and stops the run otherwise.
             Record::Honest(_) | Record::Rollback(_) => certified += 1,
             Record::Attempt(r) => certified += u64::from(r.is_protocol_valid()),
-            Record::Selection(_) | Record::Audit(_) => {}
+            Record::Selection(_) | Record::Audit(_) | Record::Checklist(_) | Record::Judgement(_) => {}
         }
     }
     let subjects = payloads.len() as u64;
     let differing = payloads.values().filter(|hashes| hashes.len() > 1).count() as u64;
     let audit = |name: &str, checked, faults| AuditRecord { name: name.to_owned(), checked, faults };
-    vec![
+    let calls = calls_by_purpose(records).into_iter().map(|(name, (calls, faults))| audit(name, calls, faults));
+    let mut audits = vec![
         audit("double-certification", certified, 0),
         audit("mutation-controls", controls, failed),
         audit("no-verdict", scores, no_verdicts),
         audit("same-payload", subjects, differing),
-    ]
+    ];
+    audits.extend(calls);
+    audits
+}
+
+/// Exchanges with models by purpose, and the questions that they left without an answer (P §4.3).
+fn calls_by_purpose(records: &[Record]) -> BTreeMap<&'static str, (u64, u64)> {
+    let mut calls: BTreeMap<&'static str, (u64, u64)> = BTreeMap::new();
+    for record in records {
+        let (name, unanswered) = match record {
+            Record::Attempt(r) if !r.exchanges.is_empty() => ("model-calls-attacker", r.no_answer.is_some()),
+            Record::Checklist(r) => ("model-calls-checklist", r.no_answer.is_some()),
+            Record::Judgement(r) => {
+                let name = match r.variant {
+                    Variant::Repeat { .. } => "model-calls-judge",
+                    _ => "model-calls-probe",
+                };
+                (name, matches!(r.score, RecordedScore::NoVerdict(_)))
+            }
+            _ => continue,
+        };
+        let (count, faults) = calls.entry(name).or_default();
+        *count += exchanges_of(record).len() as u64;
+        *faults += u64::from(unanswered);
+    }
+    calls
 }

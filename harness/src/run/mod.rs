@@ -9,14 +9,19 @@ pub mod canaries;
 pub mod certifier_process;
 pub mod certifying;
 pub mod error;
+pub mod estimate;
 pub mod evaluators;
 pub mod execute;
 pub(crate) mod files;
 pub mod folder;
 pub mod interrupt;
 pub mod journal;
+pub mod judging;
 pub mod manifest;
 pub mod merge;
+pub mod models;
+pub mod recorded;
+pub(crate) mod spending;
 pub mod suite;
 pub mod units;
 pub mod verify;
@@ -29,9 +34,11 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use parthack_env::input::{InputError, Place};
-use parthack_evaluators::rules::Rule;
+use parthack_evaluators::registry::Builtin;
+use parthack_model::accounting::Accounting;
+use parthack_model::price::Cost;
 
-use crate::ledger::{AuditRecord, Ledger, Record, RecordedScore};
+use crate::ledger::{AuditRecord, Ledger, Record};
 use crate::table::Table;
 use crate::tables;
 
@@ -41,10 +48,12 @@ use evaluators::{EvaluatorCommand, EvaluatorProcess};
 use execute::execute;
 use folder::{Found, RunFolder};
 use journal::{Finished, Journal};
+use judging::Judging;
 use manifest::{Choices, Manifest};
+use models::Models;
 use suite::Suite;
-use units::{Unit, first_phase, second_phase, select};
-use work::Shared;
+use units::{Unit, checklist_phase, first_phase, second_phase, select};
+use work::{Shared, earlier_attempts};
 use writer::{has_objects, write_all};
 
 /// What a run is made of.
@@ -55,7 +64,7 @@ pub struct Job<'j> {
     pub choices: Choices,
     /// The certifier.
     pub certifier: Box<dyn Certify>,
-    /// This binary, which serves the rule evaluators.
+    /// This binary, which serves the built-in evaluators.
     pub evaluator_program: PathBuf,
     /// The run folder; none: `runs/<suite>-<hash>` below `runs_root`.
     pub out: Option<PathBuf>,
@@ -65,6 +74,8 @@ pub struct Job<'j> {
     pub resume: bool,
     /// Worker threads, at least 1.
     pub threads: usize,
+    /// How answers of models are come by.
+    pub models: Models,
     /// Set to stop after the units under way.
     pub stop: &'j AtomicBool,
     /// Hears how far the run is.
@@ -74,12 +85,16 @@ pub struct Job<'j> {
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// `attempts and certification`, or `scores`.
+    /// `checklists`, `attempts and certification`, or `scores`.
     pub phase: &'static str,
     /// Units on disk.
     pub done: usize,
     /// Units of the phase.
     pub total: usize,
+    /// Questions to models that ended so far; none where no model is asked.
+    pub calls: Option<u64>,
+    /// What they cost so far, earlier starts of the run included.
+    pub cost: Cost,
 }
 
 /// A finished run.
@@ -95,11 +110,15 @@ pub struct RunReport {
     pub tables: Vec<Table>,
     /// Whether it was finished before.
     pub was_finished: bool,
+    /// What models were asked, and what it cost; none where no model takes part.
+    pub accounting: Option<Accounting>,
+    /// What earlier starts of the run paid.
+    pub spent_before: Cost,
 }
 
 impl RunReport {
     /// 0; 1 if a mutation control was not rejected as it must be, or a canary stands in a payload; 5 if a cell has no
-    /// verdict.
+    /// verdict. A replay's cells without a recording are no failure: their rows say "not recorded".
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         let mut code = 0;
@@ -107,11 +126,18 @@ impl RunReport {
             match record {
                 Record::Control(control) if !control.as_expected => return 1,
                 Record::Audit(audit) if audit.name == canaries::AUDIT && audit.faults > 0 => return 1,
-                Record::Score(score) if matches!(score.score, RecordedScore::NoVerdict(_)) => code = 5,
+                Record::Score(score) if score.score.why_not().is_some() && !score.score.is_unrecorded() => code = 5,
                 _ => {}
             }
         }
         code
+    }
+
+    /// Cells that a replay has no recording of.
+    #[must_use]
+    pub fn unrecorded(&self) -> usize {
+        let unrecorded = |record: &&Record| matches!(record, Record::Score(score) if score.score.is_unrecorded());
+        self.ledger.records().filter(unrecorded).count()
     }
 }
 
@@ -139,18 +165,20 @@ pub fn run(mut job: Job<'_>) -> Result<RunReport, RunError> {
         Found::Begun if !job.resume => return Err(RunError::Unfinished { folder: root }),
         Found::Begun | Found::Nothing => folder.prepare(&manifest, found)?,
     }
-    let (finished, canaries) = work_out(job, &manifest, &folder)?;
+    let WorkedOut { finished, canaries, accounting, spent_before } = work_out(job, &manifest, &folder)?;
     let merged = merge::merge(&manifest, &finished, canaries);
     let tables = tables::build_tables(&manifest, &merged.ledger)?;
     let files = tables::files(&tables);
     folder.finish(&merged.certifications, &merged.ledger.bytes(), &files)?;
-    Ok(RunReport { folder: root, manifest, ledger: merged.ledger, tables, was_finished: false })
+    let ledger = merged.ledger;
+    Ok(RunReport { folder: root, manifest, ledger, tables, was_finished: false, accounting, spent_before })
 }
 
 fn report_finished(folder: &RunFolder, manifest: Manifest) -> Result<RunReport, RunError> {
     let ledger = read_ledger(folder, &manifest)?;
     let tables = tables::build_tables(&manifest, &ledger)?;
-    Ok(RunReport { folder: folder.root.clone(), manifest, ledger, tables, was_finished: true })
+    let (root, spent_before) = (folder.root.clone(), spending::spent(folder));
+    Ok(RunReport { folder: root, manifest, ledger, tables, was_finished: true, accounting: None, spent_before })
 }
 
 /// Reads the manifest of a run folder.
@@ -178,31 +206,45 @@ pub fn read_ledger(folder: &RunFolder, manifest: &Manifest) -> Result<Ledger, Ru
     Ledger::read(&bytes, &manifest.hash()).map_err(|source| RunError::Ledger { path, source })
 }
 
-/// Rules that the evaluator processes serve: targets and evaluators, in the order of the tables.
-fn served_rules(manifest: &Manifest) -> Vec<Rule> {
-    let served = |rule: &Rule| {
-        let id = rule.id();
-        manifest.targets.iter().any(|target| target == id) || manifest.evaluators.iter().any(|e| e.id == id)
+/// Evaluators that the processes serve: targets and evaluators that need no model, in the order of the tables.
+fn served_evaluators(manifest: &Manifest) -> Vec<Builtin> {
+    let served = |builtin: &Builtin| {
+        let id = builtin.id();
+        manifest.targets.iter().any(|target| target == id) || manifest.evaluator(id).is_some()
     };
-    Rule::ALL.into_iter().filter(served).collect()
+    Builtin::all().into_iter().filter(served).collect()
 }
 
-/// Works out what the journal lacks, and returns every unit of the run and the audit of its payloads.
-fn work_out(job: Job<'_>, manifest: &Manifest, folder: &RunFolder) -> Result<(Finished, AuditRecord), RunError> {
-    let Job { suite, choices, certifier, evaluator_program, threads, stop, mut progress, .. } = job;
+/// Every unit of a run, the audit of its payloads, and what models cost.
+struct WorkedOut {
+    finished: Finished,
+    canaries: AuditRecord,
+    accounting: Option<Accounting>,
+    spent_before: Cost,
+}
+
+/// Works out what the journal lacks.
+fn work_out(job: Job<'_>, manifest: &Manifest, folder: &RunFolder) -> Result<WorkedOut, RunError> {
+    let Job { suite, choices, certifier, evaluator_program, threads, stop, mut progress, models, .. } = job;
     let (mut journal, mut finished) = Journal::open(&folder.path("journal"), &folder.path("private/journal"))?;
     finished.retain(|_, result| has_objects(folder, result));
-    let rules = served_rules(manifest);
-    let command = EvaluatorCommand { program: evaluator_program, rules: rules.clone() };
+    let builtins = served_evaluators(manifest);
+    let command = EvaluatorCommand { program: evaluator_program, evaluators: builtins.clone() };
     let mut processes: Vec<_> = (0..threads.max(1)).map(|_| EvaluatorProcess::new(command.clone())).collect();
+    let spent_before = spending::spent(folder);
+    let asking = models.asking(folder, spent_before)?;
+    let judging = Judging::new(manifest, asking.as_ref())?;
+    judging.resume(&finished);
     let shared = Shared {
         manifest,
+        judging: &judging,
         suite: &suite,
         folder,
         attacker: &choices.attacker,
         search: parthack_attacker::search::SearchOptions { threads: 1, ..choices.search },
         certifier: &Mutex::new(certifier),
-        rules: &rules,
+        builtins: &builtins,
+        earlier: Mutex::new(earlier_attempts(folder, &finished)),
         scored: Mutex::new(BTreeMap::new()),
     };
     let mut phase = |name: &'static str, planned: Vec<Unit>, finished: &mut Finished| -> Result<(), RunError> {
@@ -211,23 +253,32 @@ fn work_out(job: Job<'_>, manifest: &Manifest, folder: &RunFolder) -> Result<(Fi
         let mut done = total - missing.len();
         let mut report = |batch: usize| {
             done += batch;
-            progress(Progress { phase: name, done, total });
+            let accounting = asking.as_ref().map(|asking| asking.client.spent());
+            let calls = accounting.as_ref().map(Accounting::calls);
+            let cost = accounting.map_or(Cost::ZERO, |accounting| accounting.cost()).plus(spent_before);
+            progress(Progress { phase: name, done, total, calls, cost });
         };
-        report(0);
+        if total > 0 {
+            report(0);
+        }
         let sink = |done| write_all(folder, &mut journal, done, &mut report);
         let phase = execute(&shared, missing, &mut processes, stop, sink)?;
         finished.extend(phase.finished);
         if phase.stopped { Err(RunError::Interrupted { folder: folder.root.clone() }) } else { Ok(()) }
     };
-    let first = first_phase(manifest, &manifest.attempts());
+    let checklists = checklist_phase(manifest);
+    phase("checklists", checklists.clone(), &mut finished)?;
+    let first = first_phase(manifest);
     phase("attempts and certification", first.clone(), &mut finished)?;
-    let second = second_phase(&finished, &select(manifest, &finished));
+    let second = second_phase(manifest, &finished, &select(manifest, &finished));
     phase("scores", second.clone(), &mut finished)?;
     // A journal may hold units of an earlier state of the same run, never others; the plan decides.
-    let planned: std::collections::BTreeSet<String> = first.iter().chain(&second).map(ToString::to_string).collect();
+    let planned: std::collections::BTreeSet<String> =
+        checklists.iter().chain(&first).chain(&second).map(ToString::to_string).collect();
     finished.retain(|unit, _| planned.contains(unit));
     drop(processes);
     let canaries = shared.certify(|certifier| certifier.canaries())?;
     let audit = canaries::audit(folder, &finished, &canaries);
-    Ok((finished, audit))
+    let accounting = asking.map(|asking| asking.client.spent());
+    Ok(WorkedOut { finished, canaries: audit, accounting, spent_before })
 }

@@ -36,7 +36,25 @@ pub enum Unit {
         /// Task id.
         task: String,
     },
-    /// Every evaluator's score of one trajectory.
+    /// A judge's checklist of a task.
+    Checklist {
+        /// Task id.
+        task: String,
+        /// The judge.
+        judge: String,
+    },
+    /// A judge's score of one trajectory.
+    Judgement {
+        /// Task id.
+        task: String,
+        /// Which trajectory.
+        subject: Subject,
+        /// Hash of its payload.
+        payload: String,
+        /// The judge.
+        judge: String,
+    },
+    /// Every rule evaluator's score of one trajectory.
     Scores {
         /// Task id.
         task: String,
@@ -55,20 +73,33 @@ impl fmt::Display for Unit {
             Unit::Attempt { task, target, attempt, .. } => write!(out, "attempt {task} {target} {attempt}"),
             Unit::Rollbacks { task } => write!(out, "rollbacks {task}"),
             Unit::Controls { task } => write!(out, "controls {task}"),
+            Unit::Checklist { task, judge } => write!(out, "checklist {task} {judge}"),
+            Unit::Judgement { task, subject, judge, .. } => write!(out, "judgement {task} {judge} {subject}"),
             Unit::Scores { task, subject, .. } => write!(out, "scores {task} {subject}"),
         }
     }
 }
 
-/// Units of the first phase: what depends on the manifest alone. `attempts` says how many each task gets a target.
+/// Units of the phase before all others: checklists are frozen before any trajectory is scored (SPEC §15.18).
 #[must_use]
-pub fn first_phase(manifest: &Manifest, attempts: &BTreeMap<String, u32>) -> Vec<Unit> {
+pub fn checklist_phase(manifest: &Manifest) -> Vec<Unit> {
+    let with_checklist = manifest.judges().filter(|(_, judge)| judge.checklist_role.is_some());
+    with_checklist
+        .flat_map(|(id, judge)| {
+            judge.tasks.iter().map(|task| Unit::Checklist { task: task.clone(), judge: id.to_owned() })
+        })
+        .collect()
+}
+
+/// Units of the first phase: what depends on the manifest, and on checklists, alone.
+#[must_use]
+pub fn first_phase(manifest: &Manifest) -> Vec<Unit> {
     let mut units = Vec::new();
     for entry in &manifest.tasks {
         let task = entry.id.clone();
         units.push(Unit::Honest { task: task.clone() });
-        let budget = attempts.get(&task).copied().unwrap_or(0);
         for target in &manifest.targets {
+            let budget = manifest.attempts(&task, target);
             for attempt in 1..=budget {
                 units.push(Unit::Attempt { task: task.clone(), target: target.clone(), attempt, budget });
             }
@@ -83,7 +114,7 @@ pub fn first_phase(manifest: &Manifest, attempts: &BTreeMap<String, u32>) -> Vec
 
 /// Units of the second phase: scores of every trajectory that the first phase gave.
 #[must_use]
-pub fn second_phase(finished: &Finished, selections: &[SelectionRecord]) -> Vec<Unit> {
+pub fn second_phase(manifest: &Manifest, finished: &Finished, selections: &[SelectionRecord]) -> Vec<Unit> {
     let mut units = Vec::new();
     let mut push = |task: &String, subject: Subject, payload: &String| {
         units.push(Unit::Scores { task: task.clone(), subject, payload: payload.clone() });
@@ -103,7 +134,43 @@ pub fn second_phase(finished: &Finished, selections: &[SelectionRecord]) -> Vec<
         }
     }
     units.sort_by_key(ToString::to_string);
+    // Judges come judge by judge, honest trajectories first, so that what a stop keeps is of most use.
+    let judged: Vec<Unit> = (manifest.judges())
+        .flat_map(|(id, frozen)| {
+            let mut of_judge: Vec<(u8, Unit)> = (units.iter())
+                .filter_map(|unit| {
+                    let Unit::Scores { task, subject, payload } = unit else { return None };
+                    let rank = rank_of_judged(manifest, id, subject)?;
+                    let (task, subject, payload) = (task.clone(), subject.clone(), payload.clone());
+                    let is_judged = frozen.tasks.contains(&task);
+                    is_judged.then(|| (rank, Unit::Judgement { task, subject, payload, judge: id.to_owned() }))
+                })
+                .collect();
+            of_judge.sort_by_key(|(rank, _)| *rank);
+            of_judge.into_iter().map(|(_, unit)| unit)
+        })
+        .collect();
+    units.extend(judged);
     units
+}
+
+/// Whether a judge is asked about a trajectory, and how early: H, A_ref, the rollback of the set `least`, and its own
+/// adversary.
+fn rank_of_judged(manifest: &Manifest, judge: &str, subject: &Subject) -> Option<u8> {
+    match subject {
+        Subject::Honest {} => Some(0),
+        Subject::Adversary { target } if *target == manifest.reference_target => Some(1),
+        Subject::Rollback { set, .. } if is_judged_set(set) => Some(2),
+        Subject::Adversary { target } if target == judge => Some(3),
+        Subject::Adversary { .. } | Subject::Rollback { .. } => None,
+    }
+}
+
+/// Whether semantic judges are asked about rollbacks of a set: about `least` alone, the set of the tables, for the others
+/// would double what a run costs.
+#[must_use]
+pub fn is_judged_set(set: &str) -> bool {
+    set == "least"
 }
 
 /// For each task and target the eligible candidate of greatest public score, the earliest among equals; one without a

@@ -9,22 +9,23 @@ use std::sync::{Arc, PoisonError};
 
 use parthack_attacker::search::SearchOptions;
 use parthack_env::canonical::Hash;
-use parthack_evaluators::rules::Rule;
 
-use crate::ledger::{Ledger, Record};
-use crate::run::attackers::{Attacker, Generated};
+use crate::ledger::{ChecklistRecord, JudgementRecord, Ledger, Record, RecordedScore, ScoreRecord, mentions};
+use crate::run::attackers::{Attacker, FeedbackKind, Generated, ModelAttacker};
 use crate::run::certifying::Certify;
 use crate::run::error::RunError;
 use crate::run::evaluators::{EvaluatorCommand, EvaluatorProcess};
 use crate::run::execute::execute;
 use crate::run::folder::{ObjectKind, RunFolder};
 use crate::run::journal::Finished;
-use crate::run::manifest::Manifest;
+use crate::run::judging::Judging;
+use crate::run::manifest::{FrozenAttacker, Manifest};
 use crate::run::merge::{Merged, merge};
+use crate::run::models::{Asking, archive_of};
 use crate::run::suite::Suite;
-use crate::run::units::{first_phase, second_phase, select};
-use crate::run::work::Shared;
-use crate::run::{canaries, read_ledger, read_manifest, served_rules};
+use crate::run::units::{checklist_phase, first_phase, second_phase, select};
+use crate::run::work::{Shared, exchanges_of};
+use crate::run::{canaries, read_ledger, read_manifest, served_evaluators};
 use crate::tables;
 
 /// What verification needs.
@@ -35,7 +36,7 @@ pub struct VerifyJob {
     pub suite: Suite,
     /// The certifier.
     pub certifier: Box<dyn Certify>,
-    /// This binary, which serves the rule evaluators.
+    /// This binary, which serves the built-in evaluators.
     pub evaluator_program: PathBuf,
     /// Worker threads, at least 1.
     pub threads: usize,
@@ -145,8 +146,19 @@ fn read(folder: &RunFolder, name: &str) -> Result<Vec<u8>, Stop> {
 }
 
 fn check_objects(folder: &RunFolder, ledger: &Ledger) -> Result<usize, VerifyFault> {
-    let mut seen = std::collections::BTreeSet::new();
+    let (mut seen, mut exchanges) = (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
+    let archive = archive_of(folder);
     for (number, line) in (2..).zip(&ledger.lines) {
+        for key in exchanges_of(&line.record) {
+            match archive.get(key) {
+                Ok(Some(_)) => exchanges.insert(key),
+                Ok(None) => {
+                    let detail = format!("line {number} needs the exchange {key}, which is missing");
+                    return Err(fault(line.record.name().to_string(), detail));
+                }
+                Err(error) => return Err(fault(line.record.name().to_string(), error.to_string())),
+            };
+        }
         for (kind, hash) in objects_of(&line.record) {
             if seen.insert((kind, hash.to_owned())) && folder.read_object(kind, hash).is_none() {
                 let path = folder.object(kind, hash);
@@ -155,7 +167,7 @@ fn check_objects(folder: &RunFolder, ledger: &Ledger) -> Result<usize, VerifyFau
             }
         }
     }
-    Ok(seen.len())
+    Ok(seen.len() + exchanges.len())
 }
 
 fn objects_of(record: &Record) -> Vec<(ObjectKind, &str)> {
@@ -173,7 +185,18 @@ fn objects_of(record: &Record) -> Vec<(ObjectKind, &str)> {
             candidate.chain(r.payload.iter().map(|hash| payload(hash))).collect()
         }
         Record::Score(r) => vec![payload(&r.payload)],
-        Record::Control(_) | Record::Audit(_) => Vec::new(),
+        Record::Control(_) | Record::Audit(_) | Record::Checklist(_) | Record::Judgement(_) => Vec::new(),
+    }
+}
+
+/// A model's attempts come out of the archive again; all others are taken as the run stored them.
+fn attacker_again(folder: &RunFolder, manifest: &Manifest, ledger: &Ledger) -> Attacker {
+    match &manifest.attacker {
+        FrozenAttacker::Llm { role, budget, feedback, .. } => {
+            let feedback = FeedbackKind::from_word(feedback).unwrap_or_default();
+            Attacker::Llm(Box::new(ModelAttacker { role: role.clone(), budget: *budget, feedback }))
+        }
+        _ => recorded(folder, ledger),
     }
 }
 
@@ -185,25 +208,32 @@ fn recorded(folder: &RunFolder, ledger: &Ledger) -> Attacker {
         let candidate = attempt.candidate.as_ref();
         let candidate = candidate.and_then(|hash| folder.read_object(ObjectKind::Trajectory, hash));
         let key = (attempt.task.clone(), attempt.target.clone(), attempt.attempt);
-        attempts.insert(key, Generated { candidate, name: attempt.name.clone(), search: attempt.search.clone() });
+        let (name, search) = (attempt.name.clone(), attempt.search.clone());
+        let (exchanges, no_answer) = (attempt.exchanges.clone(), attempt.no_answer.clone());
+        attempts.insert(key, Generated { candidate, name, search, exchanges, no_answer });
     }
     Attacker::Recorded(Arc::new(attempts))
 }
 
 fn work_again(job: VerifyJob, folder: &RunFolder, manifest: &Manifest, ledger: &Ledger) -> Result<Merged, RunError> {
-    let rules: Vec<Rule> = served_rules(manifest);
-    let command = EvaluatorCommand { program: job.evaluator_program, rules: rules.clone() };
+    let builtins = served_evaluators(manifest);
+    let command = EvaluatorCommand { program: job.evaluator_program, evaluators: builtins.clone() };
     let mut processes: Vec<_> = (0..job.threads.max(1)).map(|_| EvaluatorProcess::new(command.clone())).collect();
     let certifier = Mutex::new(job.certifier);
-    let attacker = recorded(folder, ledger);
+    // Models are asked again, out of the run's own archive: each request is reconstructed, or it would not be found.
+    let asking = Asking::again(folder)?;
+    let judging = Judging::new(manifest, Some(&asking))?;
+    let attacker = attacker_again(folder, manifest, ledger);
     let shared = Shared {
         manifest,
+        judging: &judging,
         suite: &job.suite,
         folder,
         attacker: &attacker,
         search: SearchOptions::default(),
         certifier: &certifier,
-        rules: &rules,
+        builtins: &builtins,
+        earlier: Mutex::default(),
         scored: Mutex::new(BTreeMap::new()),
     };
     let go_on = AtomicBool::new(false);
@@ -215,8 +245,9 @@ fn work_again(job: VerifyJob, folder: &RunFolder, manifest: &Manifest, ledger: &
         finished.extend(execute(&shared, units, &mut processes, &go_on, sink)?.finished);
         Ok(())
     };
-    phase(first_phase(manifest, &manifest.attempts()), &mut finished)?;
-    phase(second_phase(&finished, &select(manifest, &finished)), &mut finished)?;
+    phase(checklist_phase(manifest), &mut finished)?;
+    phase(first_phase(manifest), &mut finished)?;
+    phase(second_phase(manifest, &finished, &select(manifest, &finished)), &mut finished)?;
     let canaries = certifier.lock().unwrap_or_else(PoisonError::into_inner).canaries()?;
     Ok(merge(manifest, &finished, canaries::audit(folder, &finished, &canaries)))
 }
@@ -228,7 +259,7 @@ fn compare(found: &Ledger, expected: &Ledger) -> Result<(), VerifyFault> {
         let name = line.record.name().to_string();
         match again.get(&line.cell) {
             None => return Err(fault(name, format!("line {number}: the run's plan has no such cell"))),
-            Some(record) if **record != line.record => {
+            Some(record) if !same(&line.record, record) => {
                 let text = |record: &Record| String::from_utf8_lossy(&crate::ledger::canonical_of(record)).into_owned();
                 let detail = format!("line {number}: found {}, expected {}", text(&line.record), text(record));
                 return Err(fault(name, detail));
@@ -240,6 +271,47 @@ fn compare(found: &Ledger, expected: &Ledger) -> Result<(), VerifyFault> {
     match expected.lines.iter().find(|line| !there.contains(&line.cell)) {
         None => Ok(()),
         Some(line) => Err(fault(line.record.name().to_string(), "the ledger has no record of this cell")),
+    }
+}
+
+/// Codes of missing answers that leave no exchange behind: what went wrong on the way can't be worked out again.
+const NOT_KEPT: [&str; 3] = ["transport", "status", "protocol"];
+
+/// Whether a record is what was worked out again; where an answer was lost on the way, whether all else is.
+fn same(found: &Record, again: &Record) -> bool {
+    let lost = |reason: &str| NOT_KEPT.iter().any(|code| mentions(reason, code));
+    let lost_score = |score: &RecordedScore| score.why_not().is_some_and(lost);
+    if found == again {
+        return true;
+    }
+    match (found, again) {
+        (Record::Score(found), Record::Score(again)) => {
+            lost_score(&found.score)
+                && again.score.is_unrecorded()
+                && *found == ScoreRecord { score: found.score.clone(), ..again.clone() }
+        }
+        (Record::Judgement(found), Record::Judgement(again)) => {
+            lost_score(&found.score)
+                && again.score.is_unrecorded()
+                && **found == JudgementRecord { score: found.score.clone(), ..(**again).clone() }
+        }
+        (Record::Checklist(found), Record::Checklist(again)) => {
+            found.no_answer.as_deref().is_some_and(lost)
+                && *found == ChecklistRecord { no_answer: found.no_answer.clone(), ..again.clone() }
+        }
+        (Record::Attempt(found), Record::Attempt(again)) => {
+            let (lost_answer, lost_score) =
+                (found.no_answer.as_deref().is_some_and(lost), found.score.as_ref().is_some_and(lost_score));
+            let mut expected = again.clone();
+            if lost_answer {
+                expected.no_answer.clone_from(&found.no_answer);
+            }
+            if lost_score {
+                expected.score.clone_from(&found.score);
+            }
+            *found == expected
+        }
+        _ => false,
     }
 }
 

@@ -3,25 +3,27 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use parthack_attacker::llm::{Earlier, read as read_candidate};
 use parthack_attacker::search::SearchOptions;
 use parthack_env::candidate::{Candidate, PublicRefusal};
 use parthack_env::payload::payload;
 use parthack_env::replay::Replay;
 use parthack_env::steps::Step;
 use parthack_env::task::Task;
-use parthack_evaluators::registry::payload_hash;
-use parthack_evaluators::rules::Rule;
+use parthack_evaluators::registry::{Builtin, payload_hash};
+use parthack_model::answer::{Answer, NoAnswer};
 
 use crate::ledger::{
     AttemptRecord, CellName, ControlRecord, HonestRecord, PrivateRecord, PublicFault, Record, RecordedScore,
     RollbackRecord, ScoreRecord, Subject,
 };
-use crate::run::attackers::{Attacker, Generated, candidate_hash};
+use crate::run::attackers::{Attacker, FeedbackKind, Generated, ModelAttacker, candidate_hash};
 use crate::run::certifying::{Certify, ELIGIBLE};
 use crate::run::error::RunError;
 use crate::run::evaluators::EvaluatorProcess;
 use crate::run::folder::{ObjectKind, RunFolder};
-use crate::run::journal::UnitResult;
+use crate::run::journal::{Finished, UnitResult};
+use crate::run::judging::{Exhibit, Judging};
 use crate::run::manifest::Manifest;
 use crate::run::suite::{Suite, SuiteTask};
 use crate::run::units::Unit;
@@ -35,6 +37,39 @@ pub struct Object {
     pub hash: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
+}
+
+/// What became of attempts, by task and target, then by number; for feedback alone.
+pub type EarlierAttempts = BTreeMap<(String, String), BTreeMap<u32, EarlierAttempt>>;
+
+/// What its author may know of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierAttempt {
+    /// Its own fault of schema or replay.
+    pub fault: Option<String>,
+    /// The payload of one that replays.
+    pub payload: Option<Object>,
+}
+
+/// The attempts of an earlier start of a run.
+#[must_use]
+pub fn earlier_attempts(folder: &RunFolder, finished: &Finished) -> EarlierAttempts {
+    let mut earlier = EarlierAttempts::new();
+    for record in finished.values().flat_map(|result| &result.records) {
+        let Record::Attempt(record) = record else { continue };
+        let payload = record.payload.as_ref().and_then(|hash| {
+            let bytes = folder.read_object(ObjectKind::Payload, hash)?;
+            Some(Object { kind: ObjectKind::Payload, hash: hash.clone(), bytes })
+        });
+        let key = (record.task.clone(), record.target.clone());
+        earlier.entry(key).or_default().insert(record.attempt, EarlierAttempt { fault: fault_of(record), payload });
+    }
+    earlier
+}
+
+fn fault_of(record: &AttemptRecord) -> Option<String> {
+    let fault = record.fault.as_ref().map(|fault| format!("{}: {}", fault.code, fault.detail));
+    fault.or_else(|| record.no_answer.clone())
 }
 
 /// What all threads of a run share.
@@ -51,8 +86,12 @@ pub struct Shared<'r> {
     pub search: SearchOptions,
     /// The certifier.
     pub certifier: &'r Mutex<Box<dyn Certify>>,
-    /// Rules that the evaluator processes serve: targets and evaluators, in the order of the tables.
-    pub rules: &'r [Rule],
+    /// What the evaluator processes serve: targets and evaluators without a model, in the order of the tables.
+    pub builtins: &'r [Builtin],
+    /// The semantic judges.
+    pub judging: &'r Judging<'r>,
+    /// What became of attempts, where the attacker hears of it.
+    pub earlier: Mutex<EarlierAttempts>,
     /// Scores by payload hash, so that the same bytes are scored once.
     pub scored: Mutex<BTreeMap<String, Vec<RecordedScore>>>,
 }
@@ -90,6 +129,10 @@ impl Shared<'_> {
                 }
                 Unit::Rollbacks { task } => self.rollbacks(self.task(task)?)?,
                 Unit::Controls { task } => self.controls(&self.task(task)?.task)?,
+                Unit::Checklist { task, judge } => (self.judging.checklist(&self.task(task)?.task, judge)?, Vec::new()),
+                Unit::Judgement { task, subject, payload, judge } => {
+                    (self.judgement(task, subject, payload, judge)?, Vec::new())
+                }
                 Unit::Scores { task, subject, payload } => {
                     scores.push((unit, task, subject, payload));
                     continue;
@@ -143,10 +186,11 @@ impl Shared<'_> {
         budget: u32,
         evaluator: &mut EvaluatorProcess,
     ) -> Result<(UnitResult, Vec<Object>), RunError> {
-        let Some(rule) = Rule::from_id(target) else {
-            return Err(RunError::Incomplete(format!("no rule {target}")));
+        let generated = match self.attacker {
+            Attacker::Llm(llm) => self.generate_by_model(llm, task, target, attempt, evaluator)?,
+            other => other.generate(task, target, attempt, &self.search)?,
         };
-        let Generated { candidate, name, search } = self.attacker.generate(task, rule, attempt, &self.search)?;
+        let Generated { candidate, name, search, exchanges, no_answer } = generated;
         let mut record = AttemptRecord {
             task: task.spec.id.clone(),
             target: target.to_owned(),
@@ -160,8 +204,11 @@ impl Shared<'_> {
             eligible: false,
             score: None,
             search,
+            exchanges,
+            no_answer,
         };
         let Some(bytes) = candidate else {
+            self.remember(&record, None);
             return Ok((
                 UnitResult { records: vec![Record::Attempt(Box::new(record))], private: Vec::new() },
                 Vec::new(),
@@ -182,12 +229,13 @@ impl Shared<'_> {
                 let code = self.certify(|certifier| certifier.attempt(task, target, budget, &bytes))?;
                 record.eligible = code == ELIGIBLE && !record.repeats_honest;
                 if record.eligible {
-                    record.score = Some(self.target_score(&public, rule, evaluator)?);
+                    record.score = Some(self.target_score(task, target, &public, evaluator)?);
                 }
                 objects.push(public);
                 code
             }
         };
+        self.remember(&record, objects.first());
         let hash = candidate_hash(&bytes).hex();
         objects.push(Object { kind: ObjectKind::Trajectory, hash, bytes });
         let record = Record::Attempt(Box::new(record));
@@ -257,15 +305,95 @@ impl Shared<'_> {
 
     fn target_score(
         &self,
+        task: &Task,
+        target: &str,
         public: &Object,
-        rule: Rule,
         evaluator: &mut EvaluatorProcess,
     ) -> Result<RecordedScore, RunError> {
+        if self.judging.has(target) {
+            let subject = Subject::Adversary { target: target.to_owned() };
+            let (hash, payload) = (public.hash.as_str(), public.bytes.as_slice());
+            let exhibit = Exhibit { task: &task.spec.id, subject: &subject, hash, payload };
+            return Ok(self.judging.judge(target, exhibit, false)?.score);
+        }
         self.score_bytes(&[(public.hash.clone(), &public.bytes)], evaluator)?;
         let scored = self.scored.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = self.rules.iter().position(|served| *served == rule);
+        let at = self.builtins.iter().position(|served| served.id() == target);
         let score = scored.get(&public.hash).zip(at).and_then(|(scores, at)| scores.get(at));
-        score.cloned().ok_or_else(|| RunError::Incomplete(format!("no score by {} of a payload", rule.id())))
+        score.cloned().ok_or_else(|| RunError::Incomplete(format!("no score by {target} of a payload")))
+    }
+
+    fn judgement(&self, task: &str, subject: &Subject, hash: &str, judge: &str) -> Result<UnitResult, RunError> {
+        let payload = self.read_payload(hash)?;
+        let exhibit = Exhibit { task, subject, hash, payload: &payload };
+        let frozen = self.manifest.evaluator(judge).and_then(|evaluator| evaluator.judge.as_ref());
+        let probes = matches!(subject, Subject::Honest {}) && frozen.is_some_and(|judge| judge.probes);
+        let records = self.judging.judge(judge, exhibit, probes)?.into_records(judge, exhibit);
+        Ok(UnitResult { records, private: Vec::new() })
+    }
+
+    fn generate_by_model(
+        &self,
+        llm: &ModelAttacker,
+        task: &Task,
+        target: &str,
+        attempt: u32,
+        evaluator: &mut EvaluatorProcess,
+    ) -> Result<Generated, RunError> {
+        let id = &task.spec.id;
+        let cell = format!("attempt {attempt} on {id} against {target}");
+        let prompt = llm.prompt(task, target, attempt, self.earlier_than(llm, task, target, attempt, evaluator)?)?;
+        let check = |answer: &Answer| read_candidate(id, &answer.content).map(|_| ());
+        let asked = self.judging.ask(&cell, ("attacker", &llm.role), &prompt, 0, &check)?;
+        let read = asked.result.and_then(|answer| read_candidate(id, &answer.content).map_err(NoAnswer::Schema));
+        let (candidate, no_answer) = match read {
+            Ok(candidate) => (Some(candidate), None),
+            Err(no_answer) => (None, Some(no_answer.to_string())),
+        };
+        Ok(Generated { candidate, name: None, search: None, exchanges: asked.exchanges, no_answer })
+    }
+
+    /// What an attempt may hear of those before it. A public score is shown of every one that replays: shown of eligible
+    /// ones alone, it would tell which are eligible.
+    fn earlier_than(
+        &self,
+        llm: &ModelAttacker,
+        task: &Task,
+        target: &str,
+        attempt: u32,
+        evaluator: &mut EvaluatorProcess,
+    ) -> Result<Vec<Earlier>, RunError> {
+        let key = (task.spec.id.clone(), target.to_owned());
+        let kept: Vec<(u32, EarlierAttempt)> = {
+            let earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+            let of_key = earlier.get(&key).into_iter().flat_map(|attempts| attempts.range(..attempt));
+            of_key.map(|(number, earlier)| (*number, earlier.clone())).collect()
+        };
+        let with_score = llm.feedback == FeedbackKind::PublicScore;
+        let mut list = Vec::with_capacity(kept.len());
+        for (number, EarlierAttempt { fault, payload }) in kept {
+            let score = match payload.filter(|_| with_score) {
+                Some(payload) => self.target_score(task, target, &payload, evaluator)?.score(),
+                None => None,
+            };
+            list.push(Earlier { attempt: number, fault, score: score.map(|score| score.value().to_string()) });
+        }
+        Ok(list)
+    }
+
+    fn remember(&self, record: &AttemptRecord, payload: Option<&Object>) {
+        if self.attacker.is_sequential() {
+            let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+            let of_key = earlier.entry((record.task.clone(), record.target.clone())).or_default();
+            of_key.insert(record.attempt, EarlierAttempt { fault: fault_of(record), payload: payload.cloned() });
+        }
+    }
+
+    fn read_payload(&self, hash: &str) -> Result<Vec<u8>, RunError> {
+        self.folder.read_object(ObjectKind::Payload, hash).ok_or_else(|| {
+            let path = self.folder.object(ObjectKind::Payload, hash);
+            RunError::storage("cannot read", &path, std::io::Error::other("missing, or not of its hash"))
+        })
     }
 
     fn score_objects(&self, payloads: &[&String], evaluator: &mut EvaluatorProcess) -> Result<(), RunError> {
@@ -277,10 +405,7 @@ impl Shared<'_> {
         missing.dedup();
         let mut read = Vec::with_capacity(missing.len());
         for hash in missing {
-            let bytes = self.folder.read_object(ObjectKind::Payload, &hash).ok_or_else(|| {
-                let path = self.folder.object(ObjectKind::Payload, &hash);
-                RunError::storage("cannot read", &path, std::io::Error::other("missing, or not of its hash"))
-            })?;
+            let bytes = self.read_payload(&hash)?;
             read.push((hash, bytes));
         }
         let read: Vec<(String, &Vec<u8>)> = read.iter().map(|(hash, bytes)| (hash.clone(), bytes)).collect();
@@ -289,7 +414,8 @@ impl Shared<'_> {
 
     fn score_bytes(&self, payloads: &[(String, &Vec<u8>)], evaluator: &mut EvaluatorProcess) -> Result<(), RunError> {
         let bytes: Vec<&[u8]> = payloads.iter().map(|(_, bytes)| bytes.as_slice()).collect();
-        let scores = evaluator.score(&bytes)?;
+        // A run of judges alone has nothing to ask the process.
+        let scores = if self.builtins.is_empty() { vec![Vec::new(); bytes.len()] } else { evaluator.score(&bytes)? };
         let mut scored = self.scored.lock().unwrap_or_else(PoisonError::into_inner);
         for ((hash, _), scores) in payloads.iter().zip(scores) {
             scored.insert(hash.clone(), scores);
@@ -298,21 +424,29 @@ impl Shared<'_> {
     }
 
     fn score_records(&self, task: &str, subject: &Subject, payload: &str, scores: &[RecordedScore]) -> UnitResult {
-        let of_evaluators = self
-            .rules
-            .iter()
-            .zip(scores)
-            .filter(|(rule, _)| self.manifest.evaluators.iter().any(|evaluator| evaluator.id == rule.id()));
-        let records = of_evaluators.map(|(rule, score)| {
+        let of_evaluators =
+            self.builtins.iter().zip(scores).filter(|(builtin, _)| self.manifest.evaluator(builtin.id()).is_some());
+        let records = of_evaluators.map(|(builtin, score)| {
             Record::Score(ScoreRecord {
                 task: task.to_owned(),
                 subject: subject.clone(),
-                evaluator: rule.id().to_owned(),
+                evaluator: builtin.id().to_owned(),
                 payload: payload.to_owned(),
                 score: score.clone(),
+                others: BTreeMap::new(),
             })
         });
         UnitResult { records: records.collect(), private: Vec::new() }
+    }
+}
+
+/// Keys of the exchanges that a record rests on.
+pub(crate) fn exchanges_of(record: &Record) -> &[String] {
+    match record {
+        Record::Attempt(record) => &record.exchanges,
+        Record::Checklist(record) => &record.exchanges,
+        Record::Judgement(record) => &record.exchanges,
+        _ => &[],
     }
 }
 

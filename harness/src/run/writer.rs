@@ -10,7 +10,8 @@ use crate::run::error::RunError;
 use crate::run::files::{sync_folder, write_atomically};
 use crate::run::folder::{ObjectKind, RunFolder};
 use crate::run::journal::{Finished, Journal};
-use crate::run::work::Output;
+use crate::run::models::has_exchange;
+use crate::run::work::{Output, exchanges_of};
 
 /// Units of one batch: bounds what a crash can lose and how long a stop waits.
 const BATCH: usize = 256;
@@ -67,15 +68,19 @@ pub fn write_all(
 pub(crate) fn has_objects(folder: &RunFolder, result: &crate::run::journal::UnitResult) -> bool {
     use crate::ledger::Record;
     let there = |kind, hash: &str| folder.read_object(kind, hash).is_some();
-    result.records.iter().all(|record| match record {
-        Record::Honest(r) => there(ObjectKind::Trajectory, &r.trajectory) && there(ObjectKind::Payload, &r.payload),
-        Record::Rollback(r) => there(ObjectKind::Trajectory, &r.trajectory) && there(ObjectKind::Payload, &r.payload),
-        Record::Attempt(r) => {
-            r.candidate.iter().all(|hash| there(ObjectKind::Trajectory, hash))
-                && r.payload.iter().all(|hash| there(ObjectKind::Payload, hash))
-        }
-        _ => true,
-    })
+    let asked = |record: &Record| exchanges_of(record).iter().all(|key| has_exchange(folder, key));
+    result.records.iter().all(asked)
+        && result.records.iter().all(|record| match record {
+            Record::Honest(r) => there(ObjectKind::Trajectory, &r.trajectory) && there(ObjectKind::Payload, &r.payload),
+            Record::Rollback(r) => {
+                there(ObjectKind::Trajectory, &r.trajectory) && there(ObjectKind::Payload, &r.payload)
+            }
+            Record::Attempt(r) => {
+                r.candidate.iter().all(|hash| there(ObjectKind::Trajectory, hash))
+                    && r.payload.iter().all(|hash| there(ObjectKind::Payload, hash))
+            }
+            _ => true,
+        })
 }
 
 /// Timings are a help, not evidence: where they can't be written, the run goes on.

@@ -5,19 +5,16 @@ use crate::statistics::attack::{AttackCell, AttackOutcome, AttackSummary, thresh
 use crate::statistics::{Proportion, Score};
 use crate::table::layout::{self, Heading, THRESHOLD_KEYS};
 use crate::table::{Cell, Column, Missing, Table};
-use crate::tables::SEMANTIC;
 use crate::tables::summaries::{EvaluatorSummary, Summaries, TargetSummary};
 use crate::tables::view::LedgerView;
 
 const NOT_RECORDED: Cell = Cell::Missing(Missing::NotRecorded);
 
-/// Rows of semantic evaluators that the run has no scores of.
+/// Rows of what the run has no numbers of: evaluators that don't cover the held-out tasks; the paper's judges as targets.
 fn push_not_recorded(view: &LedgerView<'_>, table: &mut Table, head: &str) -> Result<(), RunError> {
     let keys: Vec<String> = table.columns.iter().map(|column| column.key.clone()).collect();
-    for (id, title) in SEMANTIC {
-        if view.has_evaluator(id) {
-            continue;
-        }
+    let rows = if head == "target" { view.untargeted() } else { view.not_recorded() };
+    for (id, title) in rows {
         let cell = |key: &String| if key == head { Cell::named(id, title) } else { NOT_RECORDED };
         table.push(keys.iter().map(|key| (key.clone(), cell(key))))?;
     }
@@ -202,7 +199,7 @@ pub(super) fn table_b6(view: &LedgerView<'_>, summaries: &Summaries) -> Result<T
         table.push(row)?;
     }
     for set in ["shared", "target"] {
-        for (id, title) in SEMANTIC.into_iter().filter(|(id, _)| !view.has_evaluator(id)) {
+        for (id, title) in view.not_recorded() {
             let mut row = vec![("set", Cell::text(set)), ("evaluator", Cell::named(id, title))];
             row.extend(THRESHOLD_KEYS.map(|key| (key, NOT_RECORDED)));
             table.push(row)?;

@@ -23,7 +23,11 @@ pub(super) fn table(view: &LedgerView<'_>) -> Result<Table, RunError> {
     let mut table = Table::new("development", "Development tasks", columns);
     for task in view.development() {
         for evaluator in view.evaluators() {
+            let covered = evaluator.covers(&task.id);
             let inflation = |target: &str| -> Result<Cell, RunError> {
+                if !covered {
+                    return Ok(Cell::Missing(Missing::NotRecorded));
+                }
                 Ok(match attack_cell(view, &task.id, target, &evaluator.id)?.outcome {
                     AttackOutcome::Unmatched => Cell::Missing(Missing::Unmatched),
                     AttackOutcome::NoVerdict => Cell::Missing(Missing::NothingScored),
@@ -36,6 +40,7 @@ pub(super) fn table(view: &LedgerView<'_>) -> Result<Table, RunError> {
             };
             let detected = match view.rollbacks(&task.id, "least").first() {
                 None => Cell::Missing(Missing::Excluded),
+                Some(_) if !covered => Cell::Missing(Missing::NotRecorded),
                 Some(rollback) => rollback_cell(view, &task.id, rollback, &evaluator.id)?
                     .detected()
                     .map_or(Cell::Missing(Missing::NothingScored), Cell::Flag),

@@ -4,11 +4,14 @@
 //! are checked; for `pb-cste-1` they are 18 and 14 (SPEC §15.11).
 
 mod attacks;
+mod budgets;
+mod checklists;
 mod development;
 mod differences;
 mod mechanism;
 mod positions;
 mod rollbacks;
+mod semantic;
 mod summaries;
 mod tasks;
 mod view;
@@ -17,27 +20,28 @@ use std::collections::BTreeMap;
 
 use crate::ledger::Ledger;
 use crate::run::error::RunError;
-use crate::run::manifest::Manifest;
-use crate::table::{Format, Table, render};
+use crate::run::manifest::{FrozenAttacker, Manifest};
+use crate::table::{Cell, Format, Missing, Row, Table, render};
 
 pub use summaries::{EvaluatorSummary, Summaries, TargetSummary};
 pub use view::LedgerView;
 
 /// Semantic evaluators of P that a run without recordings prints as "not recorded": id and title.
-pub const SEMANTIC: [(&str, &str); 2] = [("llm-judge", "LLM judge"), ("idj", "IDJ")];
+pub const SEMANTIC: [(&str, &str); 2] = [("llm-judge", "LLM Judge"), ("idj", "IDJ")];
 
 /// Ids of the tables that a run prints when it ends.
 pub const CORE: [&str; 5] = ["2", "B.2", "B.3", "B.5", "6.1"];
 
-/// Every table of a run: 1, 2, 3, 6.1, A.1–A.3, A.5, B.1–B.6, C.1, then what P has no table for: `B.5.sets` (rollbacks
-/// by set), `differences` (where the two historical rules part), `development`, `audits`.
+/// Every table of a run: 1, 2, 3, 6.1, A.1–A.5, B.1–B.6, C.1, then what P has no table for: `B.5.sets` (rollbacks by set),
+/// `figure-B.1` (Figure B.1's data), `strategies` (profile by pattern), `noise` (noise floor and order sensitivity of
+/// judges), `aggregates` (of repeated judgements), `checklists`, `alignment` (of checklists with the goal), `differences` (where the two historical rules part), `development`, `audits`.
 ///
 /// # Errors
 /// [`RunError::Metric`] if a denominator is not what the suite says, [`RunError::Incomplete`] for a missing record.
 pub fn build_tables(manifest: &Manifest, ledger: &Ledger) -> Result<Vec<Table>, RunError> {
     let view = LedgerView::new(manifest, ledger)?;
     let summaries = Summaries::compute(&view)?;
-    Ok(vec![
+    let mut tables = vec![
         positions::table_1(&view)?,
         attacks::table_2(&view, &summaries)?,
         attacks::table_3(&view, &summaries)?,
@@ -45,6 +49,7 @@ pub fn build_tables(manifest: &Manifest, ledger: &Ledger) -> Result<Vec<Table>, 
         tasks::table_a1(&view)?,
         tasks::table_a2(&view)?,
         positions::table_a3(&view)?,
+        semantic::table_a4(&view)?,
         attacks::table_a5(&view, &summaries)?,
         attacks::table_b1(&view, &summaries)?,
         attacks::table_b2(&view, &summaries)?,
@@ -54,10 +59,40 @@ pub fn build_tables(manifest: &Manifest, ledger: &Ledger) -> Result<Vec<Table>, 
         attacks::table_b6(&view, &summaries)?,
         positions::table_c1(&view)?,
         rollbacks::by_set(&view, &summaries)?,
+        budgets::figure_b1(&view)?,
+        budgets::strategies(&view)?,
+        semantic::noise(&view, &summaries)?,
+        semantic::aggregates(&view)?,
+        checklists::conditions(&view)?,
+        checklists::alignment(&view)?,
         differences::table(&view)?,
         development::table(&view)?,
         positions::audits(&view)?,
-    ])
+    ];
+    // What a run has no part for leaves no empty table.
+    tables.retain(|table| !OPTIONAL.contains(&table.id.as_str()) || !table.rows.is_empty());
+    if let Some(models) = semantic::models_note(manifest) {
+        for table in tables.iter_mut().filter(|table| speaks_of_models(table, manifest)) {
+            let note = table.note.take().map(|note| format!("{note} {models}"));
+            table.note = Some(note.unwrap_or_else(|| models.clone()));
+        }
+    }
+    Ok(tables)
+}
+
+/// Tables that a run has only if it has rows for them.
+const OPTIONAL: [&str; 5] = ["strategies", "noise", "aggregates", "checklists", "alignment"];
+
+/// Whether a table has a row, or a column, of a semantic judge or of a target that a model attacked.
+fn speaks_of_models(table: &Table, manifest: &Manifest) -> bool {
+    let attacked = matches!(manifest.attacker, FrozenAttacker::Llm { .. });
+    let judged = |id: &str| manifest.evaluator(id).is_some_and(|evaluator| evaluator.judge.is_some());
+    let target = |id: &str| attacked && manifest.targets.iter().any(|target| target == id);
+    let of_models = |id: &str| judged(id) || target(id);
+    let named = |cell: &Cell| matches!(cell, Cell::Named { id, .. } if of_models(id));
+    let filled = |cell: &Cell| !matches!(cell, Cell::Named { .. } | Cell::Missing(Missing::NotRecorded));
+    let of_row = |row: &Row| row.values().any(named) && row.values().any(filled);
+    table.columns.iter().any(|column| of_models(&column.key)) || table.rows.iter().any(of_row)
 }
 
 /// The files of `tables/`: every table in each of the five formats.

@@ -4,6 +4,7 @@ use crate::run::error::RunError;
 use crate::run::manifest::FrozenAttacker;
 use crate::table::{Cell, Column, Table, layout};
 use crate::tables::SEMANTIC;
+use crate::tables::semantic::described;
 use crate::tables::view::LedgerView;
 
 /// Table 1: time, attribution, decomposition.
@@ -62,6 +63,12 @@ pub(super) fn table_c1(view: &LedgerView<'_>) -> Result<Table, RunError> {
         FrozenAttacker::Search { max_steps, max_states, .. } => {
             let length = max_steps.map_or("any length".to_owned(), |steps| format!("at most {steps} steps"));
             format!("exact search, {length}, at most {max_states} states, one attempt a task and target")
+        }
+        FrozenAttacker::Patterns { strategies } => {
+            format!("{} patterns, one attempt each: {}", strategies.len(), strategies.join(", "))
+        }
+        FrozenAttacker::Llm { budget, feedback, prompts, role } => {
+            format!("{}, K = {budget}, feedback {feedback}, prompts {prompts}", described(role))
         }
         FrozenAttacker::File { candidates } => format!("{} candidate files, one attempt each", candidates.len()),
     };

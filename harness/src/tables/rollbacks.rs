@@ -7,7 +7,6 @@ use crate::run::manifest::ROLLBACK_SETS;
 use crate::statistics::rollback::RollbackCell;
 use crate::statistics::{Proportion, Score};
 use crate::table::{Cell, Column, Missing, Table, layout};
-use crate::tables::SEMANTIC;
 use crate::tables::summaries::{EvaluatorSummary, Summaries};
 use crate::tables::view::LedgerView;
 
@@ -42,15 +41,16 @@ fn miss_rate(result: &SetResult) -> Cell {
     missed.ratio().map(Score::exact).into()
 }
 
-fn cells_of<'s>(evaluator: &'s EvaluatorSummary, set: &str) -> &'s [RollbackCell] {
+/// The pairs of a set; none of a set that the evaluator is not asked about.
+fn cells_of<'s>(evaluator: &'s EvaluatorSummary, set: &str) -> Option<&'s [RollbackCell]> {
     match set {
-        "all" => &evaluator.all_rollbacks,
-        set => evaluator.rollback_cells.get(set).map(Vec::as_slice).unwrap_or_default(),
+        "all" => evaluator.all_rollbacks.as_deref(),
+        set => evaluator.rollback_cells.get(set).map(Vec::as_slice),
     }
 }
 
-fn row(view: &LedgerView<'_>, evaluator: &EvaluatorSummary, set: &str) -> Vec<(&'static str, Cell)> {
-    let result = SetResult::of(cells_of(evaluator, set));
+fn row(view: &LedgerView<'_>, evaluator: &EvaluatorSummary, cells: &[RollbackCell]) -> Vec<(&'static str, Cell)> {
+    let result = SetResult::of(cells);
     vec![
         ("evaluator", Cell::named(&evaluator.id, view.title(&evaluator.id))),
         ("miss_rate", miss_rate(&result)),
@@ -73,18 +73,19 @@ pub(super) fn table_b5(view: &LedgerView<'_>, summaries: &Summaries) -> Result<T
              tasks are out of the metric.",
         );
     for evaluator in &summaries.evaluators {
-        let mut cells = row(view, evaluator, "least");
+        let Some(least) = cells_of(evaluator, "least") else { continue };
+        let mut cells = row(view, evaluator, least);
         for (set, detected, retained) in
             [("all", "detected_all", "retained_all_all"), ("deepest", "detected_deepest", "retained_all_deepest")]
         {
-            let result = SetResult::of(cells_of(evaluator, set));
-            cells.push((detected, result.detected.into()));
-            cells.push((retained, result.retained_all.into()));
+            let result = cells_of(evaluator, set).map(SetResult::of);
+            cells.push((detected, result.as_ref().map_or(NOT_RECORDED, |result| result.detected.into())));
+            cells.push((retained, result.map_or(NOT_RECORDED, |result| result.retained_all.into())));
         }
         table.push(cells)?;
     }
     let keys: Vec<String> = table.columns.iter().map(|column| column.key.clone()).collect();
-    for (id, title) in SEMANTIC.into_iter().filter(|(id, _)| !view.has_evaluator(id)) {
+    for (id, title) in view.not_recorded() {
         let cell = |key: &String| if key == "evaluator" { Cell::named(id, title) } else { NOT_RECORDED };
         table.push(keys.iter().map(|key| (key.clone(), cell(key))))?;
     }
@@ -106,9 +107,9 @@ pub(super) fn by_set(view: &LedgerView<'_>, summaries: &Summaries) -> Result<Tab
         .with_note("Intervals resample tasks; a task's rollbacks of the set `all` stay together.");
     for set in ROLLBACK_SETS {
         for evaluator in &summaries.evaluators {
-            let cells = cells_of(evaluator, set);
+            let Some(cells) = cells_of(evaluator, set) else { continue };
             let result = SetResult::of(cells);
-            let mut row = row(view, evaluator, set);
+            let mut row = row(view, evaluator, cells);
             row.retain(|(key, _)| !key.starts_with("retained"));
             row.extend([
                 ("set", Cell::text(set)),

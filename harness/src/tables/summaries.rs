@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::ledger::Subject;
 use crate::run::error::RunError;
-use crate::run::manifest::{ROLLBACK_SETS, ratio_at};
+use crate::run::manifest::{FrozenEvaluator, ROLLBACK_SETS, ratio_at};
+use crate::run::units::is_judged_set;
 use crate::statistics::attack::{self, AttackCell, AttackSummary};
 use crate::statistics::honest::{self, HonestCell, HonestSummary};
 use crate::statistics::rollback::{self, RollbackCell, RollbackSummary};
@@ -25,8 +26,8 @@ pub struct EvaluatorSummary {
     pub rollback_cells: BTreeMap<&'static str, Vec<RollbackCell>>,
     /// Detection and retained false credit of those sets.
     pub rollbacks: BTreeMap<&'static str, RollbackSummary>,
-    /// Cells of the set `all`, one a rollback, so that a task may have several.
-    pub all_rollbacks: Vec<RollbackCell>,
+    /// Cells of the set `all`, one a rollback, so that a task may have several; none for an evaluator that is not asked.
+    pub all_rollbacks: Option<Vec<RollbackCell>>,
 }
 
 /// One target's own adversaries, scored by the target.
@@ -59,7 +60,8 @@ impl Summaries {
     /// # Errors
     /// [`RunError::Incomplete`] for a missing record, [`RunError::Metric`] for a denominator.
     pub fn compute(view: &LedgerView<'_>) -> Result<Summaries, RunError> {
-        let evaluators = view.evaluators().iter().map(|evaluator| of_evaluator(view, &evaluator.id));
+        let aggregated = view.evaluators().iter().filter(|evaluator| view.is_aggregated(&evaluator.id));
+        let evaluators = aggregated.map(|evaluator| of_evaluator(view, evaluator));
         let targets = view.manifest.targets.iter().map(|target| of_target(view, target));
         Ok(Summaries { evaluators: evaluators.collect::<Result<_, _>>()?, targets: targets.collect::<Result<_, _>>()? })
     }
@@ -71,7 +73,8 @@ impl Summaries {
     }
 }
 
-fn of_evaluator(view: &LedgerView<'_>, id: &str) -> Result<EvaluatorSummary, RunError> {
+fn of_evaluator(view: &LedgerView<'_>, evaluator: &FrozenEvaluator) -> Result<EvaluatorSummary, RunError> {
+    let id = evaluator.id.as_str();
     let honest_cells: Result<Vec<HonestCell>, RunError> = (view.held_out())
         .map(|task| {
             let score = view.score(&task.id, &Subject::Honest {}, id)?;
@@ -80,11 +83,11 @@ fn of_evaluator(view: &LedgerView<'_>, id: &str) -> Result<EvaluatorSummary, Run
         .collect();
     let shared = attack_cells(view, &view.manifest.reference_target, id)?;
     let (mut rollback_cells, mut rollbacks) = (BTreeMap::new(), BTreeMap::new());
-    let mut all_rollbacks = Vec::new();
-    for set in ROLLBACK_SETS {
+    let mut all_rollbacks = None;
+    for set in ROLLBACK_SETS.into_iter().filter(|set| evaluator.judge.is_none() || is_judged_set(set)) {
         let cells = cells_of_set(view, set, id)?;
         if set == "all" {
-            all_rollbacks = cells;
+            all_rollbacks = Some(cells);
             continue;
         }
         rollbacks.insert(set, rollback::summarize(&view.shape, &cells, &view.bootstrap)?);
@@ -104,14 +107,15 @@ fn of_evaluator(view: &LedgerView<'_>, id: &str) -> Result<EvaluatorSummary, Run
 fn of_target(view: &LedgerView<'_>, target: &str) -> Result<TargetSummary, RunError> {
     let attempts = || view.held_out().flat_map(|task| view.attempts(&task.id, target));
     let (mut cells, mut summary) = (None, None);
-    if view.has_evaluator(target) {
+    if view.is_aggregated(target) {
         let own = attack_cells(view, target, target)?;
         summary = Some(attack::summarize(&view.shape, &own, view.threshold, &view.bootstrap)?);
         cells = Some(own);
     }
     Ok(TargetSummary {
         id: target.to_owned(),
-        generated: attempts().filter(|attempt| attempt.candidate.is_some()).count(),
+        // An attempt that a model left without a candidate consumed budget (P A.5: 54 of 54).
+        generated: attempts().filter(|a| a.candidate.is_some() || a.no_answer.is_some()).count(),
         protocol_valid: attempts().filter(|attempt| attempt.is_protocol_valid()).count(),
         cells,
         attack: summary,

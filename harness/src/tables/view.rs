@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use parthack_evaluators::registry::all_descriptors;
+
 use crate::exact::Ratio;
 use crate::ledger::{
-    AttemptRecord, AuditRecord, HonestRecord, Ledger, Record, RecordedScore, RollbackRecord, SelectionRecord, Subject,
+    AttemptRecord, AuditRecord, ChecklistRecord, HonestRecord, JudgementRecord, Ledger, Record, RollbackRecord,
+    ScoreRecord, SelectionRecord, Subject,
 };
 use crate::run::error::RunError;
 use crate::run::manifest::{FrozenEvaluator, FrozenTask, Manifest, REFERENCE_SUITE, ratio_at};
 use crate::statistics::{Bootstrap, Score, SuiteShape};
+use crate::tables::SEMANTIC;
 
 /// Records by task, then by target or set.
 type ByTask<'l, R> = BTreeMap<&'l str, BTreeMap<&'l str, Vec<&'l R>>>;
@@ -30,7 +34,9 @@ pub struct LedgerView<'l> {
     attempts: ByTask<'l, AttemptRecord>,
     selections: BTreeMap<(&'l str, &'l str), &'l SelectionRecord>,
     rollbacks: ByTask<'l, RollbackRecord>,
-    scores: BTreeMap<(&'l str, &'l Subject, &'l str), &'l RecordedScore>,
+    scores: BTreeMap<(&'l str, &'l Subject, &'l str), &'l ScoreRecord>,
+    judgements: Vec<&'l JudgementRecord>,
+    checklists: Vec<&'l ChecklistRecord>,
     audits: Vec<&'l AuditRecord>,
 }
 
@@ -61,6 +67,8 @@ impl<'l> LedgerView<'l> {
             selections: BTreeMap::new(),
             rollbacks: BTreeMap::new(),
             scores: BTreeMap::new(),
+            judgements: Vec::new(),
+            checklists: Vec::new(),
             audits: Vec::new(),
         };
         for record in ledger.records() {
@@ -71,6 +79,8 @@ impl<'l> LedgerView<'l> {
         let rollbacks = view.rollbacks.values_mut().flat_map(BTreeMap::values_mut);
         rollbacks.for_each(|rollbacks| rollbacks.sort_by_key(|rollback| rollback.index));
         view.audits.sort_by(|left, right| left.name.cmp(&right.name));
+        view.judgements.sort_by_key(|r| (&r.evaluator, &r.task, &r.subject, r.variant));
+        view.checklists.sort_by_key(|r| (&r.evaluator, &r.task));
         Ok(view)
     }
 
@@ -85,8 +95,10 @@ impl<'l> LedgerView<'l> {
             }
             Record::Rollback(r) => self.rollbacks.entry(&r.task).or_default().entry(&r.set).or_default().push(r),
             Record::Score(r) => {
-                self.scores.insert((&r.task, &r.subject, &r.evaluator), &r.score);
+                self.scores.insert((&r.task, &r.subject, &r.evaluator), r);
             }
+            Record::Judgement(r) => self.judgements.push(r),
+            Record::Checklist(r) => self.checklists.push(r),
             Record::Audit(r) => self.audits.push(r),
             Record::Control(_) => {}
         }
@@ -101,7 +113,29 @@ impl<'l> LedgerView<'l> {
     /// Whether scores of an evaluator are in the ledger.
     #[must_use]
     pub fn has_evaluator(&self, id: &str) -> bool {
-        self.manifest.evaluators.iter().any(|evaluator| evaluator.id == id)
+        self.manifest.evaluator(id).is_some()
+    }
+
+    /// Whether an evaluator scored every held-out task, so that aggregates have their denominators.
+    #[must_use]
+    pub fn is_aggregated(&self, id: &str) -> bool {
+        self.manifest.evaluator(id).is_some_and(|evaluator| self.held_out().all(|task| evaluator.covers(&task.id)))
+    }
+
+    /// Evaluators that aggregates have no numbers of, id and title: those of the run that do not cover the held-out
+    /// tasks, and the paper's judges that are not in the run.
+    #[must_use]
+    pub fn not_recorded(&self) -> Vec<(&'l str, &'l str)> {
+        let partial = self.evaluators().iter().filter(|evaluator| !self.is_aggregated(&evaluator.id));
+        let mut rows: Vec<(&str, &str)> = partial.map(|e| (e.id.as_str(), e.title.as_str())).collect();
+        rows.extend(SEMANTIC.into_iter().filter(|(id, _)| !self.has_evaluator(id)));
+        rows
+    }
+
+    /// The paper's judges that the run does not attack, id and title.
+    #[must_use]
+    pub fn untargeted(&self) -> Vec<(&'static str, &'static str)> {
+        SEMANTIC.into_iter().filter(|(id, _)| !self.manifest.targets.iter().any(|target| target == id)).collect()
     }
 
     /// Held-out tasks in the suite's order.
@@ -118,8 +152,8 @@ impl<'l> LedgerView<'l> {
     #[must_use]
     pub fn title<'t>(&'t self, id: &'t str) -> &'t str {
         let evaluator = self.manifest.evaluators.iter().find(|evaluator| evaluator.id == id);
-        let rule = parthack_evaluators::rules::Rule::from_id(id).map(parthack_evaluators::rules::Rule::title);
-        evaluator.map(|evaluator| evaluator.title.as_str()).or(rule).unwrap_or(id)
+        let known = || all_descriptors().into_iter().find(|known| known.id == id).map(|known| known.title);
+        evaluator.map(|evaluator| evaluator.title.as_str()).or_else(known).unwrap_or(id)
     }
 
     /// P_state(H) as certified.
@@ -136,9 +170,28 @@ impl<'l> LedgerView<'l> {
     /// # Errors
     /// [`RunError::Incomplete`] if the ledger has no such cell.
     pub fn score(&self, task: &str, subject: &Subject, evaluator: &str) -> Result<Option<Score>, RunError> {
-        let recorded = self.scores.get(&(task, subject, evaluator));
-        let recorded = recorded.ok_or_else(|| missing(&format!("score of {task}, {subject}, by {evaluator}")))?;
-        Ok(recorded.score())
+        Ok(self.score_record(task, subject, evaluator)?.score.score())
+    }
+
+    /// The record of a score.
+    ///
+    /// # Errors
+    /// [`RunError::Incomplete`] if the ledger has no such cell.
+    pub fn score_record(&self, task: &str, subject: &Subject, evaluator: &str) -> Result<&'l ScoreRecord, RunError> {
+        let recorded = self.scores.get(&(task, subject, evaluator)).copied();
+        recorded.ok_or_else(|| missing(&format!("score of {task}, {subject}, by {evaluator}")))
+    }
+
+    /// Every single judgement, by task, trajectory and variant.
+    #[must_use]
+    pub fn judgements(&self) -> &[&'l JudgementRecord] {
+        &self.judgements
+    }
+
+    /// Every checklist, by judge and task.
+    #[must_use]
+    pub fn checklists(&self) -> &[&'l ChecklistRecord] {
+        &self.checklists
     }
 
     /// The target's attempts on a task, in order.

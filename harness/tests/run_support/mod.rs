@@ -12,6 +12,7 @@ use parthack::run::attackers::Attacker;
 use parthack::run::certifying::{Certified, Certify, Control, Rollback};
 use parthack::run::error::RunError;
 use parthack::run::manifest::Choices;
+use parthack::run::models::Models;
 use parthack::run::suite::Suite;
 use parthack::run::{Job, RunReport, run};
 use parthack::statistics::BootstrapPlan;
@@ -167,6 +168,7 @@ impl Setup {
                 attacker: self.attacker,
                 search: SearchOptions::default(),
                 bootstrap: BootstrapPlan { resamples: 200, seed: self.seed, ..BootstrapPlan::default() },
+                semantic: None,
             },
             certifier: Box::new(self.certifier),
             evaluator_program: self.evaluator,
@@ -174,6 +176,7 @@ impl Setup {
             runs_root: PathBuf::new(),
             resume: self.resume,
             threads: self.threads,
+            models: Models::None,
             stop: &stop,
             progress: Box::new(|_| {}),
         })

@@ -1,0 +1,212 @@
+//! Flags about models: whether they take part, who plays which role, and what it may cost.
+
+use std::path::PathBuf;
+
+use parthack_evaluators::judge::AnswerMode;
+use parthack_model::role::{Reasoning, RoleConfig};
+
+use crate::failure::Failure;
+use crate::run::attackers::FeedbackKind;
+
+/// What models do in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ModelModeArg {
+    /// Models are asked, and their answers are kept in the run folder
+    Live,
+    /// Models are asked, and their answers are kept in the cassettes too
+    Record,
+    /// No model is asked: answers come from the cassettes
+    Replay,
+}
+
+/// How judges answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum AnswerModeArg {
+    /// A JSON number in [0, 1], as in the paper
+    Number,
+    /// An integer from 0 to 100, and yes or no an item
+    Integer,
+    /// The probability of yes an item, where the provider returns probabilities
+    Logprobs,
+}
+
+impl AnswerModeArg {
+    fn mode(self) -> AnswerMode {
+        match self {
+            AnswerModeArg::Number => AnswerMode::Number,
+            AnswerModeArg::Integer => AnswerMode::Integer,
+            AnswerModeArg::Logprobs => AnswerMode::Logprobs,
+        }
+    }
+}
+
+/// What an attempt hears of those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum FeedbackArg {
+    /// Nothing, as in the paper
+    None,
+    /// The faults of their own schema and replay
+    Protocol,
+    /// Those, and the target's public score of each that replays
+    PublicScore,
+}
+
+/// Flags about models.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Models")]
+pub(super) struct ModelArgs {
+    /// Whether models are asked, recorded or replayed [default: no model takes part]
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(super) model_mode: Option<ModelModeArg>,
+    /// Folder of recorded exchanges [default: those that come with the suite]
+    #[arg(long, value_name = "DIR")]
+    pub(super) cassettes: Option<PathBuf>,
+    /// Who plays a role: attacker, judge or checklist; with options after the name
+    /// (judge=deepseek/deepseek-chat,reasoning=on,max_tokens=4096,temperature=0,timeout_seconds=600,top_logprobs=5)
+    #[arg(long, value_name = "ROLE=PROVIDER/MODEL")]
+    pub(super) role: Vec<String>,
+    /// How judges answer [default: number; for replay, what is recorded]
+    #[arg(long, value_enum, value_name = "MODE")]
+    answer_mode: Option<AnswerModeArg>,
+    /// Don't ask about honest trajectories again to measure noise and order sensitivity
+    #[arg(long)]
+    pub(super) no_probes: bool,
+    /// Attempts of a model on each task against each target
+    #[arg(long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(super) budget: u32,
+    /// What an attempt of a model hears of those before it, never a certifier's verdict
+    #[arg(long, value_enum, default_value_t = FeedbackArg::None, value_name = "WHAT")]
+    feedback: FeedbackArg,
+    /// Stop before the run has cost more, in US dollars
+    #[arg(long, value_name = "USD")]
+    pub(super) max_cost: Option<String>,
+    /// Prices per model, instead of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    pub(super) prices: Option<PathBuf>,
+    /// Calls under way at once
+    #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(super) concurrency: u32,
+    /// Requests a minute at each provider [default: no limit]
+    #[arg(long, value_name = "N")]
+    pub(super) requests_per_minute: Option<u32>,
+    /// Tokens a minute at each provider [default: no limit]
+    #[arg(long, value_name = "N")]
+    pub(super) tokens_per_minute: Option<u32>,
+    /// Say how many calls the run would make and what they would cost at most, and stop
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// End with exit code 0 although cells are without a verdict
+    #[arg(long)]
+    pub(super) allow_missing: bool,
+}
+
+/// Roles as the user set them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Roles {
+    pub(super) attacker: Option<RoleConfig>,
+    pub(super) judge: Option<RoleConfig>,
+    pub(super) checklist: Option<RoleConfig>,
+}
+
+/// Token caps of P's Table A.4.
+const ATTACKER_TOKENS: u32 = 12_000;
+
+impl ModelArgs {
+    /// The answer mode that the user named.
+    pub(super) fn answer_mode(&self) -> Option<AnswerMode> {
+        self.answer_mode.map(AnswerModeArg::mode)
+    }
+
+    /// What an attempt hears of those before it.
+    pub(super) fn feedback(&self) -> FeedbackKind {
+        match self.feedback {
+            FeedbackArg::None => FeedbackKind::None,
+            FeedbackArg::Protocol => FeedbackKind::Protocol,
+            FeedbackArg::PublicScore => FeedbackKind::PublicScore,
+        }
+    }
+
+    /// The roles that the user set.
+    pub(super) fn roles(&self) -> Result<Roles, Failure> {
+        let mut roles = Roles::default();
+        for text in &self.role {
+            let wrong = |message: String| {
+                Failure::usage(format!("--role {text}: {message}"), "for example --role judge=openai/gpt-4.1-mini")
+            };
+            let (role, named) = text.split_once('=').ok_or_else(|| wrong("expected ROLE=PROVIDER/MODEL".to_owned()))?;
+            let slot = match role {
+                "attacker" => &mut roles.attacker,
+                "judge" => &mut roles.judge,
+                "checklist" => &mut roles.checklist,
+                _ => return Err(wrong(format!("found role {role:?}, expected attacker, judge or checklist"))),
+            };
+            if slot.is_some() {
+                return Err(wrong("the role is set twice".to_owned()));
+            }
+            let config = parse_role(named, role == "attacker").map_err(wrong)?;
+            *slot = Some(config);
+        }
+        Ok(roles)
+    }
+}
+
+/// `provider/model`, then options after commas.
+fn parse_role(text: &str, attacker: bool) -> Result<RoleConfig, String> {
+    let mut parts = text.split(',');
+    let mut config = RoleConfig::named(parts.next().unwrap_or_default()).map_err(|error| error.to_string())?;
+    if attacker {
+        config.max_tokens = ATTACKER_TOKENS;
+    }
+    for part in parts {
+        let (key, value) = part.split_once('=').ok_or_else(|| format!("found {part:?}, expected OPTION=VALUE"))?;
+        let number = || value.parse::<u32>().map_err(|_| format!("{key}: found {value:?}, expected a whole number"));
+        match key {
+            "max_tokens" => config.max_tokens = number()?,
+            "timeout_seconds" => config.timeout_seconds = number()?,
+            "top_logprobs" => {
+                config.top_logprobs = value.parse().map_err(|_| format!("{key}: found {value:?}, expected 0 to 20"))?;
+            }
+            "temperature" => config.temperature = value.to_owned(),
+            "reasoning" => {
+                config.reasoning = Some(match value {
+                    "low" => Reasoning::Low,
+                    "medium" => Reasoning::Medium,
+                    "high" => Reasoning::High,
+                    "on" => Reasoning::On,
+                    "off" => Reasoning::Off,
+                    _ => return Err(format!("reasoning: found {value:?}, expected low, medium, high, on or off")),
+                });
+            }
+            _ => {
+                let options = "max_tokens, timeout_seconds, top_logprobs, temperature, reasoning";
+                return Err(format!("found option {key:?}, expected one of {options}"));
+            }
+        }
+    }
+    config.check().map_err(|error| error.to_string())?;
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_with_options() {
+        let role = parse_role("openai/o3,reasoning=high,max_tokens=9", false).expect("sound");
+        assert_eq!((role.name().as_str(), role.reasoning, role.max_tokens), ("openai/o3", Some(Reasoning::High), 9));
+        assert_eq!(parse_role("local/local", true).expect("sound").max_tokens, ATTACKER_TOKENS);
+        for (text, part) in [
+            ("nowhere/x", "provider"),
+            ("local/local,x=1", "option \"x\""),
+            ("local/local,max_tokens=-1", "max_tokens"),
+            ("local/local,max_tokens=0", "max_tokens"),
+            ("local/local,reasoning=much", "reasoning"),
+            ("local/local,temperature=3", "temperature"),
+            ("local/local,top_logprobs=99", "top_logprobs"),
+        ] {
+            let error = parse_role(text, false).expect_err(text);
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

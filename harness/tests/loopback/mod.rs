@@ -1,0 +1,143 @@
+//! A chat-completions server on 127.0.0.1 that answers any schema: a stand-in for a model whose answers are of the right
+//! form, depend on the request alone, and mean nothing. It counts what it is asked.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::{Map, Value, json};
+
+/// The server; it serves until the process ends.
+pub(crate) struct Loopback {
+    /// `http://127.0.0.1:PORT/v1`
+    pub(crate) url: String,
+    requests: Arc<AtomicUsize>,
+    heads: Arc<Mutex<Vec<String>>>,
+}
+
+impl Loopback {
+    /// Starts it.
+    pub(crate) fn start() -> Loopback {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+        let (requests, heads) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
+        let (counted, kept) = (Arc::clone(&requests), Arc::clone(&heads));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (counted, kept) = (Arc::clone(&counted), Arc::clone(&kept));
+                thread::spawn(move || serve(&stream, &counted, &kept));
+            }
+        });
+        Loopback { url, requests, heads }
+    }
+
+    /// Chat completions that were asked for.
+    pub(crate) fn requests(&self) -> usize {
+        self.requests.load(Ordering::SeqCst)
+    }
+
+    /// The heads of all requests.
+    pub(crate) fn heads(&self) -> Vec<String> {
+        self.heads.lock().expect("no panic").clone()
+    }
+}
+
+fn serve(stream: &TcpStream, requests: &AtomicUsize, heads: &Mutex<Vec<String>>) {
+    let mut reader = BufReader::new(stream);
+    while let Some((head, body)) = read_request(&mut reader) {
+        let is_chat = head.starts_with("POST /v1/chat/completions ");
+        let answer = if is_chat { completion(&body) } else { json!({ "error": "nothing here" }) };
+        heads.lock().expect("no panic").push(head);
+        let status = if is_chat { "200 OK" } else { "404 Not Found" };
+        requests.fetch_add(usize::from(is_chat), Ordering::SeqCst);
+        let text = answer.to_string();
+        let mut out = stream;
+        let sent = write!(
+            out,
+            "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{text}",
+            text.len()
+        );
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+fn read_request(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
+    let mut head = String::new();
+    loop {
+        let before = head.len();
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+        if head[before..].trim().is_empty() {
+            break;
+        }
+    }
+    let length =
+        head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    Some((head, body))
+}
+
+fn completion(body: &[u8]) -> Value {
+    let request: Value = serde_json::from_slice(body).expect("a JSON body");
+    let seed = body.iter().fold(17_u64, |seed, byte| seed.wrapping_mul(1_099_511_628_211) ^ u64::from(*byte));
+    let schema = &request["response_format"]["json_schema"]["schema"];
+    let content = sample(schema, &mut Draws(seed)).to_string();
+    json!({
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
+        "usage": {"prompt_tokens": body.len() / 4, "completion_tokens": content.len() / 4},
+    })
+}
+
+/// Draws that depend on the request alone.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % bound.max(1)
+    }
+}
+
+/// A value that meets a schema of the subset that prompts use.
+fn sample(schema: &Value, draws: &mut Draws) -> Value {
+    if let Some(options) = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array) {
+        return sample(&options[draws.below(options.len())], draws);
+    }
+    if let Some(value) = schema.get("const") {
+        return value.clone();
+    }
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        return values[draws.below(values.len())].clone();
+    }
+    let bound = |key: &str, default: u64| schema.get(key).and_then(Value::as_u64).unwrap_or(default);
+    match schema.get("type").and_then(Value::as_str).unwrap_or("object") {
+        "object" => {
+            let properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+            let required: Vec<&str> =
+                schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let fields = properties.iter().filter(|(key, _)| required.contains(&key.as_str()));
+            Value::Object(fields.map(|(key, schema)| (key.clone(), sample(schema, draws))).collect::<Map<_, _>>())
+        }
+        "array" => {
+            let least = bound("minItems", 0) as usize;
+            let most = bound("maxItems", least as u64 + 2) as usize;
+            let count = least + draws.below(most.min(least + 2) - least + 1);
+            Value::Array((0..count).map(|_| sample(&schema["items"], draws)).collect())
+        }
+        "integer" => {
+            json!(bound("minimum", 0) + draws.below((bound("maximum", 100) - bound("minimum", 0) + 1) as usize) as u64)
+        }
+        "number" => json!(draws.below(101) as f64 / 100.0),
+        "boolean" => json!(draws.below(2) == 1),
+        "null" => Value::Null,
+        _ => json!(format!("The ledger of part {} is closed and stays closed.", draws.below(1000))),
+    }
+}

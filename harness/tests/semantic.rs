@@ -1,0 +1,277 @@
+//! Models in a run: recorded, replayed, killed, capped, verified; against a server on this machine.
+
+mod cli_support;
+mod loopback;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use cli_support::{Done, certifier, command, finish};
+use loopback::Loopback;
+use serde_json::Value;
+
+/// A key that must reach nothing.
+const KEY: &str = "sk-planted-4711-do-not-leak";
+/// A held-out task with every role of tables, and two development tasks.
+const TASKS: &str = "PH-D01,PH-D02,PH-H05";
+
+fn run_command(out: &Path, more: &[&str]) -> Command {
+    let mut command = command();
+    command.env("PARTHACK_CERTIFIER", certifier());
+    command.args(["run", "--tasks", TASKS, "--resamples", "200", "--format", "json", "--out"]).arg(out).args(more);
+    command
+}
+
+fn asking(out: &Path, server: &Loopback, more: &[&str]) -> Command {
+    let mut command = run_command(out, more);
+    command.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &server.url);
+    command.args(["--role", "judge=openai/gpt-4.1-mini", "--answer-mode", "integer"]);
+    command
+}
+
+/// Files of a run folder that a replay promises: bytes by path.
+fn promised(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    collect(folder, folder, &mut files);
+    files.retain(|path, _| {
+        !path.starts_with("journal")
+            && !path.starts_with("private/journal")
+            && path.file_name().is_some_and(|name| {
+                !["telemetry.jsonl", "spending.jsonl", ".lock"].iter().any(|outside| name == *outside)
+            })
+    });
+    files
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            collect(root, &path, files);
+        } else {
+            let name = path.strip_prefix(root).expect("below").to_path_buf();
+            files.insert(name, fs::read(&path).expect("readable"));
+        }
+    }
+}
+
+fn assert_same(left: &Path, right: &Path) {
+    let (left, right) = (promised(left), promised(right));
+    assert_eq!(left.keys().collect::<Vec<_>>(), right.keys().collect::<Vec<_>>());
+    for (path, bytes) in &left {
+        assert!(right[path] == *bytes, "{} differs", path.display());
+    }
+}
+
+fn no_key_in(folder: &Path, ended: &[&Done]) {
+    let mut files = BTreeMap::new();
+    collect(folder, folder, &mut files);
+    for (path, bytes) in files {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        assert!(!text.contains(KEY) && !text.to_lowercase().contains("authorization"), "{}", path.display());
+    }
+    for ended in ended {
+        assert!(!ended.out.contains(KEY) && !ended.err.contains(KEY), "{}{}", ended.out, ended.err);
+    }
+}
+
+fn table<'t>(tables: &'t Value, id: &str) -> &'t Value {
+    let found = tables["tables"].as_array().expect("tables").iter().find(|table| table["id"] == id);
+    found.unwrap_or_else(|| panic!("no table {id}"))
+}
+
+#[test]
+fn recorded_then_replayed_without_a_server_to_the_same_bytes() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| scratch.path().join(name);
+    let cassettes = path("cassettes").display().to_string();
+    let server = Loopback::start();
+    let recorded = finish(asking(
+        &path("recorded"),
+        &server,
+        &["--model-mode", "record", "--cassettes", &cassettes, "--evaluators", "csps,llm-judge,idj"],
+    ));
+    assert_eq!(recorded.code, 0, "{}", recorded.err);
+    let asked = server.requests();
+    assert!(asked > 0);
+    assert!(server.heads().iter().any(|head| head.contains(KEY)), "the key goes to the server");
+
+    // The same again asks nothing.
+    let again = finish(asking(
+        &path("again"),
+        &server,
+        &["--model-mode", "record", "--cassettes", &cassettes, "--evaluators", "csps,llm-judge,idj"],
+    ));
+    assert_eq!((again.code, server.requests()), (0, asked), "{}", again.err);
+    assert_same(&path("recorded"), &path("again"));
+
+    // Replay needs neither key nor server, and finds roles and answer mode in the cassettes.
+    let replay = |out: &str, more: &[&str]| {
+        let mut command = run_command(&path(out), &["--model-mode", "replay", "--cassettes", &cassettes]);
+        command.env_remove("OPENAI_API_KEY").env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1").args(more);
+        finish(command)
+    };
+    let replayed = replay("replayed", &["--evaluators", "csps,llm-judge,idj"]);
+    assert_eq!(replayed.code, 0, "{}", replayed.err);
+    assert_eq!(server.requests(), asked);
+    assert_same(&path("recorded"), &path("replayed"));
+    assert_eq!(recorded.out, replayed.out);
+
+    // Without naming evaluators, the judges with recordings take part.
+    let found = replay("found", &[]);
+    assert_eq!(found.code, 0, "{}", found.err);
+    let tables: Value =
+        serde_json::from_slice(&fs::read(path("found/tables/tables.json")).expect("tables")).expect("JSON");
+    let rows = table(&tables, "B.2")["rows"].as_array().expect("rows").clone();
+    let row =
+        |id: &str| rows.iter().find(|row| row["evaluator"] == id).unwrap_or_else(|| panic!("no row {id}")).clone();
+    for id in ["llm-judge", "idj"] {
+        assert!(row(id)["honest_mae"].is_number(), "{}", row(id));
+    }
+    for id in ["2", "B.1", "B.2", "B.5", "noise", "aggregates", "checklists", "A.4"] {
+        table(&tables, id);
+    }
+    let note = table(&tables, "B.2")["note"].as_str().expect("a note").to_owned();
+    assert!(note.contains("openai/gpt-4.1-mini made: LLM Judge, IDJ."), "{note}");
+
+    // A judge that is not recorded is an error that names the cell and what is nearest.
+    let missing = replay("missing", &["--evaluators", "csps,holistic"]);
+    assert_eq!(missing.code, 5, "{}", missing.err);
+    assert!(missing.err.contains("by holistic") && missing.err.contains("nearest"), "{}", missing.err);
+
+    // The run folder holds all that verification needs.
+    let mut verify = command();
+    verify.env("PARTHACK_CERTIFIER", certifier()).arg("verify").arg(path("recorded"));
+    let verified = finish(verify);
+    assert_eq!(verified.code, 0, "{}{}", verified.out, verified.err);
+    no_key_in(scratch.path(), &[&recorded, &again, &replayed, &found, &missing, &verified]);
+
+    // One changed byte of an answer is found.
+    let exchanges = promised(&path("recorded")).into_keys().find(|path| path.starts_with("objects/exchanges"));
+    let exchange = path("recorded").join(exchanges.expect("an exchange"));
+    let text = fs::read_to_string(&exchange).expect("text");
+    fs::write(&exchange, text.replacen("\"finish_reason\":\"stop\"", "\"finish_reason\":\"step\"", 1))
+        .expect("written");
+    let mut verify = command();
+    verify.env("PARTHACK_CERTIFIER", certifier()).arg("verify").arg(path("recorded"));
+    assert_eq!(finish(verify).code, 1);
+}
+
+#[test]
+fn a_model_attacks_and_its_attempts_are_accounted_for() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let out = scratch.path().join("run");
+    let server = Loopback::start();
+    let targets = "historical-milestone,llm-judge";
+    let ended = finish(asking(
+        &out,
+        &server,
+        &[
+            "--model-mode",
+            "live",
+            "--attacker",
+            "llm",
+            "--role",
+            "attacker=openai/gpt-4.1-mini",
+            "--budget",
+            "2",
+            "--targets",
+            targets,
+            "--evaluators",
+            "historical-milestone,csps,llm-judge",
+        ],
+    ));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let tables: Value =
+        serde_json::from_slice(&fs::read(out.join("tables/tables.json")).expect("tables")).expect("JSON");
+    let ledger = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+    // Three tasks, two targets, two attempts, whatever came of them.
+    assert_eq!(ledger.matches("\"kind\":\"attempt\",").count(), 12);
+    let figure = table(&tables, "figure-B.1")["rows"].as_array().expect("rows").len();
+    assert_eq!(figure, 4, "two targets at K = 1 and 2");
+    assert!(table(&tables, "A.4")["rows"][0]["configuration"].as_str().expect("words").contains("K = 2"));
+    let mut verify = command();
+    verify.env("PARTHACK_CERTIFIER", certifier()).arg("verify").arg(&out);
+    let verified = finish(verify);
+    assert_eq!(verified.code, 0, "{}{}", verified.out, verified.err);
+}
+
+#[test]
+fn a_cost_cap_stops_the_run_and_nothing_is_paid_twice() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| scratch.path().join(name);
+    let cassettes = path("cassettes").display().to_string();
+    let server = Loopback::start();
+    let more = ["--model-mode", "record", "--cassettes", &cassettes, "--evaluators", "csps,llm-judge"];
+    let whole = {
+        let other = path("other").display().to_string();
+        let more = ["--model-mode", "record", "--cassettes", &other, "--evaluators", "csps,llm-judge"];
+        let ended = finish(asking(&path("whole"), &server, &more));
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        server.requests()
+    };
+    let capped = finish(asking(&path("capped"), &server, &[&more[..], &["--max-cost", "0.01"]].concat()));
+    assert_eq!(capped.code, 5, "{}", capped.err);
+    assert!(capped.err.contains("--max-cost"), "{}", capped.err);
+    let paid = server.requests() - whole;
+    assert!(paid > 0 && paid < whole, "{paid} of {whole}");
+    // What was paid before counts: the same cap affords nothing more, or one call at most.
+    let still = finish(asking(&path("capped"), &server, &[&more[..], &["--max-cost", "0.01", "--resume"]].concat()));
+    assert_eq!(still.code, 5, "{}", still.err);
+    assert!(server.requests() - whole - paid <= 1, "{paid} paid, then {}", server.requests() - whole - paid);
+    let resumed = finish(asking(&path("capped"), &server, &[&more[..], &["--max-cost", "10", "--resume"]].concat()));
+    assert_eq!(resumed.code, 0, "{}", resumed.err);
+    assert_eq!(server.requests(), 2 * whole, "nothing is paid twice");
+    assert_same(&path("whole"), &path("capped"));
+}
+
+#[test]
+fn a_killed_recording_goes_on() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| scratch.path().join(name);
+    let server = Loopback::start();
+    let record = |out: &str, cassettes: &str| {
+        let cassettes = path(cassettes).display().to_string();
+        let more =
+            ["--model-mode", "record", "--cassettes", &cassettes, "--evaluators", "csps,llm-judge,idj", "--resume"];
+        asking(&path(out), &server, &more)
+    };
+    let whole = finish(record("whole", "first"));
+    assert_eq!(whole.code, 0, "{}", whole.err);
+    for milliseconds in [5, 60, 150, 300] {
+        let mut child =
+            record("killed", "second").stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let (_alarm, timer) = std::sync::mpsc::channel::<()>();
+        let _ = timer.recv_timeout(Duration::from_millis(milliseconds));
+        child.kill().expect("a child");
+        child.wait().expect("a child");
+    }
+    let ended = finish(record("killed", "second"));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert_same(&path("whole"), &path("killed"));
+}
+
+#[test]
+fn roles_without_a_mode_and_modes_without_a_role_say_what_to_do() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let out = scratch.path().join("run");
+    let empty = scratch.path().display().to_string();
+    for (more, code, part) in [
+        (&["--role", "judge=openai/gpt-4.1-mini"][..], 2, "--model-mode"),
+        (&["--evaluators", "llm-judge"], 2, "--role judge="),
+        (&["--attacker", "llm"], 2, "--role attacker="),
+        (&["--model-mode", "live", "--role", "judge=nowhere/x"], 2, "provider"),
+        (&["--model-mode", "live", "--role", "scribe=openai/x"], 2, "attacker, judge or checklist"),
+        (&["--model-mode", "replay", "--cassettes", &empty], 4, "record"),
+        (&["--model-mode", "live", "--role", "judge=openai/gpt-4.1-mini"], 4, "OPENAI_API_KEY"),
+    ] {
+        let mut command = run_command(&out, more);
+        command.env_remove("OPENAI_API_KEY");
+        let ended = finish(command);
+        assert_eq!(ended.code, code, "{more:?}: {}", ended.err);
+        assert!(ended.err.contains(part), "{more:?}: {}", ended.err);
+    }
+}
