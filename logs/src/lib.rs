@@ -1,0 +1,1 @@
+//! Logs of agents from many harnesses as one type.

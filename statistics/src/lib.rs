@@ -1,0 +1,1 @@
+//! Statistics of agreement, ranking and paired outcomes, with clustered resampling.
