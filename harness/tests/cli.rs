@@ -302,6 +302,31 @@ fn certify_answers_with_a_code() {
 }
 
 #[test]
+fn a_dot_env_file_sets_what_the_environment_does_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let below = folder.path().join("below");
+    fs::create_dir(&below).expect("a folder");
+    let search = |target: Option<&str>| {
+        let mut call = command();
+        call.current_dir(&below).args(["search", "--task", "PH-D01", "--format", "json"]);
+        call.envs(target.map(|target| ("PARTHACK_TARGET", target)));
+        finish(call)
+    };
+    fs::write(
+        folder.path().join(".env"),
+        "# defaults\nPARTHACK_TARGET=cape-max\nexport OPENAI_API_KEY=sk-planted-0815\n",
+    )
+    .expect("written");
+    assert_eq!(search(None).json()["target"], "cape-max");
+    assert_eq!(search(Some("csps")).json()["target"], "csps");
+    fs::write(folder.path().join(".env"), "OPENAI_API_KEY='sk-planted-0815\n").expect("written");
+    let broken = search(None);
+    assert_eq!(broken.code, 3, "{}", broken.err);
+    assert!(broken.err.contains(".env") && broken.err.contains("OPENAI_API_KEY"), "{}", broken.err);
+    assert!(!broken.err.contains("planted"), "no value is shown: {}", broken.err);
+}
+
+#[test]
 fn scaffolded_tasks_lint() {
     let certifier = certifier().display().to_string();
     for (family, m) in [("persistent", "3"), ("crud", "5"), ("interaction", "4"), ("goalpatch", "3")] {

@@ -33,10 +33,12 @@ mod verify;
 
 use std::io::{self, IsTerminal, Write};
 use std::panic;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::builder::FalseyValueParser;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
+use parthack_env::input::{InputError, Place};
 
 use crate::failure::{Exit, Failure, exit_code_table};
 
@@ -107,6 +109,9 @@ fn with_variables(command: clap::Command) -> clap::Command {
 pub fn main() -> ExitCode {
     install_panic_hook();
     let exit = panic::catch_unwind(|| {
+        if let Err(failure) = read_dot_env() {
+            return finish(Err(failure), ColorChoice::Auto);
+        }
         let color = color_on_command_line();
         let parsed = definition().color(color.for_help()).try_get_matches();
         match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
@@ -119,6 +124,22 @@ pub fn main() -> ExitCode {
         }
     });
     ExitCode::from(exit.unwrap_or(Exit::Bug).code())
+}
+
+/// Takes over what `.env` sets and the environment does not; the file is looked for from the working folder upward. No text of
+/// it is ever shown: it is where keys are kept.
+fn read_dot_env() -> Result<(), Failure> {
+    let broken = |found: String| InputError::new(Place::File, found, "lines NAME=value").in_file(Path::new(".env"));
+    match dotenvy::dotenv() {
+        Ok(_) => Ok(()),
+        Err(error) if error.not_found() => Ok(()),
+        Err(dotenvy::Error::LineParse(line, at)) => {
+            let name = line.split('=').next().filter(|name| name.len() < line.len()).unwrap_or("a line");
+            Err(broken(format!("{name} that can't be read, at character {} of its line", at + 1)).into())
+        }
+        Err(dotenvy::Error::Io(error)) => Err(broken(error.to_string()).into()),
+        Err(_) => Err(broken("a value that can't be read".to_owned()).into()),
+    }
 }
 
 fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
