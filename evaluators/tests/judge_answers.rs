@@ -199,6 +199,15 @@ fn odd_tokens_are_gone_around_or_refused() {
     let judgement = judged("llm-judge", setting(AnswerMode::Logprobs), &odd).expect("from the end");
     assert_eq!(judgement.items, [ExactScore::new(1, 2), ExactScore::new(1, 1)]);
 
+    // A server that drops the fence around an answer keeps its tokens.
+    let parts = [r#"{"verdicts":{"g1":""#, "yes", r#"","g2":""#, "no", END];
+    let mut fenced = tokens(&parts, &[(1, &[("yes", -1.0), ("no", -1.0)])]);
+    let token = |text: &str| Token { text: text.to_owned(), logprob: -1.0, top: vec![("no".to_owned(), -0.1)] };
+    fenced.tokens.splice(0..0, ["```", "json", "\n"].map(token));
+    fenced.tokens.push(token("\n```"));
+    let judgement = judged("llm-judge", setting(AnswerMode::Logprobs), &fenced).expect("inside the fence");
+    assert_eq!(judgement.items[0], ExactScore::new(1, 2));
+
     let refused = |change: fn(&mut Answer), part: &str| {
         let parts = [r#"{"verdicts":{"g1":""#, "yes", r#"","g2":""#, "no", END];
         let mut answer = tokens(&parts, &[(1, &[("yes", -0.1), ("no", -3.0)])]);

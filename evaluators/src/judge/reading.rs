@@ -145,19 +145,18 @@ pub fn probabilities(answer: &Answer, keys: &[String]) -> Result<Vec<ExactScore>
     keys.iter().map(probability).collect()
 }
 
-/// The token in whose text a byte of the answer lies: counted from the start, or from the end where an odd token before
-/// it does not spell what the answer says.
+/// The token in whose text a byte of the answer lies. Servers drop what a model wraps around its answer (a code fence), so the
+/// answer is looked for in the text that all tokens spell; where an odd token keeps it from being there, it is counted from the
+/// end.
 fn token_at(answer: &Answer, place: usize) -> Option<&Token> {
     let content = answer.content.as_str();
-    let mut at = 0;
-    for token in &answer.tokens {
-        if !content.get(at..).is_some_and(|rest| rest.starts_with(token.text.as_str())) {
-            break;
-        }
-        at += token.text.len();
-        if place < at {
-            return Some(token);
-        }
+    let spelled: String = answer.tokens.iter().map(|token| token.text.as_str()).collect();
+    if let Some(start) = spelled.find(content) {
+        let mut end = 0;
+        return answer.tokens.iter().find(|token| {
+            end += token.text.len();
+            start + place < end
+        });
     }
     let mut end = content.len();
     // A token that ends the message may follow the text and have one of its own, or none.
