@@ -1,0 +1,194 @@
+//! The official verifier: its sources, and the tests that are really in them (G §3.2: a reference must resolve).
+//!
+//! What a file is, is decided by its name and shape: `.py` is parsed as Python, `.sh` and `.bash` as shell, and a `.json` file is a CTRF
+//! report, a list of test names, a SWE-bench instance or tau2's evaluation criteria. Other files are sources without tests.
+
+mod listed;
+mod literal;
+mod parametrize;
+mod python;
+mod resolve;
+mod shell;
+mod tau;
+
+use std::collections::BTreeSet;
+
+use parthack_env::canonical::{Hash, canonical_bytes};
+use parthack_env::input::InputError;
+use parthack_env::json::Json;
+
+pub use resolve::Resolution;
+
+/// A file of the verifier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Its path inside the task, with `/`.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// What a source is to the gates and to synthesis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceKind {
+    /// Code that runs: requirements may not repeat it.
+    Code,
+    /// A declaration of named checks (tau2); its words are requirements themselves.
+    Checks,
+    /// Names of tests alone, or data.
+    Other,
+}
+
+/// A test that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifierTest {
+    /// Without the file: `TestAnswer::test_exists`, `test_sum[1-2]`, `actions/0_4`.
+    pub id: String,
+    /// The path of its file; empty where a list does not say.
+    pub file: String,
+    /// Its first line in that file, from 1; 0 where it is not in a source.
+    pub line: usize,
+    /// Its source text, decorators included; for a named check, what it checks; empty where unknown.
+    pub text: String,
+    /// Whether its parameters can't be read from the source: then any text in brackets after the id is accepted.
+    pub open: bool,
+    /// Whether the official outcome depends on it. A tau2 check outside the reward basis is declared and not enforced.
+    pub enforced: bool,
+}
+
+/// Something about a source that a reader should know and that refuses nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The source.
+    pub file: String,
+    /// The line, from 1; 0 for the file.
+    pub line: usize,
+    /// In a sentence.
+    pub text: String,
+}
+
+/// The verifier of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verifier {
+    sources: Vec<(Source, SourceKind)>,
+    tests: Vec<VerifierTest>,
+    notes: Vec<Note>,
+}
+
+impl Verifier {
+    /// Finds the tests of a verifier's files. Python files that are `conftest.py`, `__init__.py` or `setup.py` have none; where some
+    /// file is named as pytest collects them (`test_*.py`, `*_test.py`), other Python files are sources alone.
+    ///
+    /// # Errors
+    /// A `.json` file that is no JSON, or whose shape is known and whose content is not what that shape needs. Source code with
+    /// syntax errors is no error: it is read as far as it goes and leaves a note.
+    pub fn read(mut sources: Vec<Source>) -> Result<Verifier, InputError> {
+        sources.sort_by(|left, right| left.path.cmp(&right.path));
+        let any_named = sources.iter().any(|source| is_named_as_test(&source.path));
+        let mut verifier = Verifier::default();
+        let mut lists = Vec::new();
+        for source in sources {
+            let mut kind = SourceKind::Other;
+            match source.path.rsplit_once('.').map_or("", |(_, ending)| ending) {
+                "py" => {
+                    kind = SourceKind::Code;
+                    if is_named_as_test(&source.path) || (!any_named && !is_support(&source.path)) {
+                        python::tests(&source, &mut verifier.tests, &mut verifier.notes);
+                    }
+                }
+                "sh" | "bash" => {
+                    kind = SourceKind::Code;
+                    shell::tests(&source, &mut verifier.tests, &mut verifier.notes);
+                }
+                "json" => {
+                    let in_file = |error: InputError| error.in_file(std::path::Path::new(&source.path));
+                    let json = Json::parse(source.text.as_bytes()).map_err(in_file)?;
+                    if let Some(criteria) = tau::criteria(&json) {
+                        kind = SourceKind::Checks;
+                        tau::tests(&criteria, &source.path, &mut verifier.tests).map_err(in_file)?;
+                    } else if let Some(list) = listed::tests(&json, &source.path).map_err(in_file)? {
+                        lists.extend(list);
+                    }
+                }
+                _ => {}
+            }
+            verifier.sources.push((source, kind));
+        }
+        verifier.add_listed(lists);
+        Ok(verifier)
+    }
+
+    /// Tests that a list names and no source shows. A listed id whose test is in a source is that test; one that gives an open
+    /// test its parameters is added beside it.
+    fn add_listed(&mut self, listed: Vec<VerifierTest>) {
+        let known: BTreeSet<String> = self.tests.iter().map(|test| test.id.clone()).collect();
+        let mut added = BTreeSet::new();
+        for test in listed {
+            if !known.contains(&test.id) && added.insert((test.file.clone(), test.id.clone())) {
+                self.tests.push(test);
+            }
+        }
+    }
+
+    /// The tests, in the order of files and lines, listed ones last.
+    #[must_use]
+    pub fn tests(&self) -> &[VerifierTest] {
+        &self.tests
+    }
+
+    /// The files, by path.
+    #[must_use]
+    pub fn sources(&self) -> &[(Source, SourceKind)] {
+        &self.sources
+    }
+
+    /// What a reader should know of the sources.
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// Hash, label `verifier`, of the canonical list of paths and texts.
+    #[must_use]
+    pub fn hash(&self) -> Hash {
+        let file = |(source, _): &(Source, SourceKind)| {
+            Json::Array(vec![Json::String(source.path.clone().into()), Json::String(source.text.clone().into())])
+        };
+        Hash::of("verifier", &canonical_bytes(&Json::Array(self.sources.iter().map(file).collect())))
+    }
+}
+
+impl VerifierTest {
+    /// The id without parameters.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        self.id.split('[').next().unwrap_or_default()
+    }
+
+    /// The id with its file, as pytest writes it.
+    #[must_use]
+    pub fn node(&self) -> String {
+        if self.file.is_empty() { self.id.clone() } else { format!("{}::{}", self.file, self.id) }
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+fn is_named_as_test(path: &str) -> bool {
+    let name = file_name(path);
+    name.ends_with("_test.py") || (name.starts_with("test_") && name.ends_with(".py"))
+}
+
+fn is_support(path: &str) -> bool {
+    ["conftest.py", "__init__.py", "setup.py"].contains(&file_name(path))
+}
+
+/// The file and the rest of a pytest node id; the file is empty where there is none.
+fn split_node(node: &str) -> (&str, &str) {
+    match node.split_once("::") {
+        Some((file, id)) if file.ends_with(".py") || file.contains('/') => (file, id),
+        _ => ("", node),
+    }
+}

@@ -1,0 +1,50 @@
+//! Functions `test_*` of shell scripts.
+
+use tree_sitter::{Node, Parser};
+
+use super::python::first_error;
+use super::{Note, Source, VerifierTest};
+
+/// Appends the tests of a script; a function that is defined twice counts once, the later one.
+pub(super) fn tests(source: &Source, tests: &mut Vec<VerifierTest>, notes: &mut Vec<Note>) {
+    let mut parser = Parser::new();
+    let tree =
+        parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok().and_then(|()| parser.parse(&source.text, None));
+    let Some(tree) = tree else {
+        let text = "the parser for shells could not be started".to_owned();
+        return notes.push(Note { file: source.path.clone(), line: 0, text });
+    };
+    if let Some(line) = first_error(tree.root_node()) {
+        let text = "a syntax error; functions after it may have been missed".to_owned();
+        notes.push(Note { file: source.path.clone(), line, text });
+    }
+    let mut found: Vec<VerifierTest> = Vec::new();
+    let mut waiting = vec![tree.root_node()];
+    while let Some(node) = waiting.pop() {
+        if node.kind() == "function_definition" {
+            if let Some(test) = test(node, source) {
+                found.retain(|known| known.id != test.id || known.line > test.line);
+                if found.iter().all(|known| known.id != test.id) {
+                    found.push(test);
+                }
+            }
+            continue;
+        }
+        waiting.extend(node.named_children(&mut node.walk()));
+    }
+    found.sort_by_key(|test| test.line);
+    tests.extend(found);
+}
+
+fn test(node: Node<'_>, source: &Source) -> Option<VerifierTest> {
+    let bytes = source.text.as_bytes();
+    let name = node.child_by_field_name("name")?.utf8_text(bytes).ok()?;
+    name.starts_with("test_").then(|| VerifierTest {
+        id: name.to_owned(),
+        file: source.path.clone(),
+        line: node.start_position().row + 1,
+        text: node.utf8_text(bytes).unwrap_or_default().to_owned(),
+        open: false,
+        enforced: true,
+    })
+}

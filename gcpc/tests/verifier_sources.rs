@@ -1,0 +1,170 @@
+//! The tests that are found in a verifier's files.
+
+use std::path::{Path, PathBuf};
+
+use parthack_gcpc::verifier::{Resolution, Source, Verifier};
+
+fn data(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
+}
+
+fn source(path: &str, text: &str) -> Source {
+    Source { path: path.to_owned(), text: text.to_owned() }
+}
+
+fn verifier(path: &str, text: &str) -> Verifier {
+    Verifier::read(vec![source(path, text)]).expect("readable")
+}
+
+fn ids(verifier: &Verifier) -> Vec<String> {
+    verifier.tests().iter().map(|test| test.id.clone()).collect()
+}
+
+/// `collected.txt` is what `pytest --collect-only -q` (pytest 9.2.0) says of the file.
+#[test]
+fn ids_are_those_that_pytest_gives() {
+    let text = std::fs::read_to_string(data("pytest_shapes/test_shapes.py")).expect("data");
+    let found = verifier("test_shapes.py", &text);
+    assert_eq!(found.notes(), []);
+    let collected = std::fs::read_to_string(data("pytest_shapes/collected.txt")).expect("data");
+    let mut expected: Vec<&str> = collected.lines().filter(|id| !id.starts_with("test_open")).collect();
+    expected.sort_unstable();
+    let mut closed: Vec<&str> = found.tests().iter().filter(|test| !test.open).map(|test| test.id.as_str()).collect();
+    closed.sort_unstable();
+    assert_eq!(closed, expected);
+    let open: Vec<&str> = found.tests().iter().filter(|test| test.open).map(|test| test.id.as_str()).collect();
+    assert_eq!(open, ["test_open", "test_open_by_fixture"]);
+    for id in collected.lines() {
+        assert!(matches!(found.resolve(id), Resolution::Tests(_)), "{id}");
+        assert!(matches!(found.resolve(&format!("test_shapes.py::{id}")), Resolution::Tests(_)), "{id}");
+    }
+}
+
+#[test]
+fn lines_and_texts() {
+    let found =
+        verifier("tests/test_a.py", "import x\n\n\n@mark\ndef test_one():\n    assert 1\n\ndef test_two(): pass\n");
+    let one = &found.tests()[0];
+    assert_eq!((one.line, one.text.as_str()), (4, "@mark\ndef test_one():\n    assert 1"));
+    assert_eq!(one.node(), "tests/test_a.py::test_one");
+    assert_eq!(found.tests()[1].line, 8);
+}
+
+#[test]
+fn a_broken_file_is_read_as_far_as_it_goes() {
+    let found =
+        verifier("test_a.py", "def test_one():\n    pass\n\ndef test_two(:\n    ]\n\ndef test_three():\n    pass\n");
+    assert!(ids(&found).contains(&"test_one".to_owned()));
+    assert_eq!(found.notes().len(), 1);
+    assert!(verifier("test_a.py", "").tests().is_empty());
+}
+
+#[test]
+fn which_python_files_are_collected() {
+    let file = |path: &str| source(path, "def test_x(): pass\n");
+    let read = |paths: &[&str]| {
+        let found = Verifier::read(paths.iter().map(|path| file(path)).collect()).expect("readable");
+        found.tests().iter().map(|test| test.file.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(read(&["tests/test_a.py", "tests/tools.py", "tests/b_test.py"]), ["tests/b_test.py", "tests/test_a.py"]);
+    assert_eq!(read(&["verify.py", "conftest.py"]), ["verify.py"]);
+}
+
+#[test]
+fn shell_functions() {
+    let text = "#!/bin/bash\nset -e\ntest_server_starts() {\n  curl -s localhost:80 | grep -q ok\n}\nfunction test_port { true; }\nhelper() { test_inner() { :; }; }\nif true; then\n  test_branch() { :; }\nfi\ntest_port() { false; }\n";
+    let found = verifier("tests/run.sh", text);
+    assert_eq!(ids(&found), ["test_server_starts", "test_branch", "test_port"]);
+    assert_eq!(found.tests()[2].line, 11);
+}
+
+#[test]
+fn lists() {
+    let ctrf = r#"{"results":{"tool":{"name":"pytest"},"tests":[{"name":"test_outputs.py::TestA::test_x","status":"passed"},{"name":"test_outputs.py::test_y[1]","status":"failed"}]}}"#;
+    assert_eq!(ids(&verifier("ctrf.json", ctrf)), ["TestA::test_x", "test_y[1]"]);
+    let plain = r#"{"task":"t","verifier_file":"tests/test_outputs.py","tests":["TestA::test_x","test_y"]}"#;
+    let found = verifier("test_names.json", plain);
+    assert_eq!(
+        (ids(&found), found.tests()[0].file.as_str()),
+        (vec!["TestA::test_x".to_owned(), "test_y".to_owned()], "tests/test_outputs.py")
+    );
+    assert_eq!(ids(&verifier("names.json", r#"["a","b","a"]"#)), ["a", "b"]);
+    let bench =
+        r#"{"instance_id":"x__y-1","FAIL_TO_PASS":"[\"tests/test_a.py::test_b\", \"test_c (app.tests.CTests)\"]"}"#;
+    assert_eq!(ids(&verifier("instance.json", bench)), ["test_b", "test_c (app.tests.CTests)"]);
+    assert_eq!(ids(&verifier("instance.json", r#"{"FAIL_TO_PASS":["test_a.py::test_b"]}"#)), ["test_b"]);
+    assert!(verifier("expected.json", r#"{"rows":[1,2]}"#).tests().is_empty());
+    for (text, place) in [
+        (r#"{"FAIL_TO_PASS":"not json"}"#, "/FAIL_TO_PASS"),
+        (r#"{"results":{"tests":[{"status":"passed"}]}}"#, "/results/tests/0"),
+        ("{", "line 1"),
+    ] {
+        let error = Verifier::read(vec![source("x.json", text)]).expect_err(text).to_string();
+        assert!(error.contains(place) && error.contains("x.json"), "{error}");
+    }
+}
+
+#[test]
+fn a_listed_test_that_a_source_shows_is_one_test() {
+    let code = source(
+        "test_outputs.py",
+        "import pytest\n\ndef test_a(): pass\n\n@pytest.mark.parametrize('x', make())\ndef test_b(x): pass\n",
+    );
+    let list = source("names.json", r#"["test_a","test_b[1]","test_c"]"#);
+    let found = Verifier::read(vec![list, code]).expect("readable");
+    assert_eq!(ids(&found), ["test_a", "test_b", "test_b[1]", "test_c"]);
+}
+
+#[test]
+fn tau2_criteria_are_named_checks() {
+    let text = r#"{"id":"5","evaluation_criteria":{
+        "actions":[{"action_id":"5_0","name":"get_order","arguments":{"id":"W1"}},{"name":"cancel","arguments":{}}],
+        "communicate_info":["10"],"nl_assertions":["Agent tells the price."],
+        "env_assertions":[{"env_type":"user","func_name":"assert_speed","arguments":{"least":200},"assert_value":false}],
+        "reward_basis":["DB","COMMUNICATE"]}}"#;
+    let found = verifier("task.json", text);
+    let all: Vec<_> = found.tests().iter().map(|test| (test.id.as_str(), test.text.as_str(), test.enforced)).collect();
+    let expected = [
+        ("actions/5_0", "get_order({\"id\":\"W1\"})", true),
+        ("actions/1", "cancel({})", true),
+        ("communicate_info/0", "10", true),
+        ("nl_assertions/0", "Agent tells the price.", false),
+        ("env_assertions/0", "not assert_speed({\"least\":200})", false),
+    ];
+    assert_eq!(all, expected);
+    assert!(matches!(found.resolve("actions/5_0"), Resolution::Tests(_)));
+}
+
+#[test]
+fn references() {
+    let text = "class TestA:\n    def test_x(self): pass\n\nclass TestB:\n    def test_x(self): pass\n    def test_count(self): pass\n\ndef test_count_all(): pass\n";
+    let found = verifier("tests/test_outputs.py", text);
+    let count = |reference: &str| match found.resolve(reference) {
+        Resolution::Tests(tests) => tests.len(),
+        _ => 0,
+    };
+    for good in [
+        "TestA::test_x",
+        "tests/test_outputs.py::TestA::test_x",
+        "test_outputs.py::TestA::test_x",
+        "test_count",
+        "test_count_all",
+    ] {
+        assert_eq!(count(good), 1, "{good}");
+    }
+    for bad in
+        ["", "TestA", "est_count", "TestA::test_count", "test_count[1]", "tests/test_outputs.py", "::test_count_all "]
+    {
+        assert_eq!(count(bad), 0, "{bad}");
+    }
+    assert!(matches!(found.resolve("test_x"), Resolution::Ambiguous(names) if names.len() == 2));
+    assert_eq!(found.resolve("TestA::test_cuont"), Resolution::Unknown(vec!["TestB::test_count".to_owned()]));
+}
+
+#[test]
+fn the_hash_is_that_of_the_files() {
+    let (one, two) = (source("a.py", "x = 1\n"), source("b.py", "y = 1\n"));
+    let hash = |sources: Vec<Source>| Verifier::read(sources).expect("readable").hash();
+    assert_eq!(hash(vec![one.clone(), two.clone()]), hash(vec![two.clone(), one.clone()]));
+    assert_ne!(hash(vec![one.clone()]), hash(vec![two]));
+}
