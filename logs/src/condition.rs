@@ -1,0 +1,170 @@
+//! Facts that many formats state in fields of the same names, and the condition that fields and folders tell.
+
+use std::path::Path;
+
+use crate::builder::Builder;
+use crate::log::{Condition, Fact, FactSource, Outcome, Provenance, Verdict, WarningCode};
+use crate::node::Node;
+
+/// The condition that a word or a folder's name tells.
+pub(crate) fn condition_of(text: &str) -> Option<Condition> {
+    let plain: String = text
+        .to_lowercase()
+        .chars()
+        .map(|character| if character.is_alphanumeric() { character } else { '-' })
+        .collect();
+    let has = |word: &str| format!("-{plain}-").contains(&format!("-{word}-"));
+    let any = |words: &[&str]| words.iter().any(|word| has(word));
+    if any(&["self-generated", "selfgenerated", "self-gen", "selfgen", "self-generated-skill", "self-generated-skills"])
+    {
+        return Some(Condition::SelfGenerated);
+    }
+    let without = [
+        "no-skill",
+        "no-skills",
+        "noskill",
+        "noskills",
+        "without-skill",
+        "without-skills",
+        "withoutskill",
+        "withoutskills",
+        "wo-skill",
+        "wo-skills",
+        "w-o-skill",
+        "w-o-skills",
+        "without",
+    ];
+    if any(&without) {
+        return Some(Condition::WithoutSkill);
+    }
+    let with = [
+        "with-skill",
+        "with-skills",
+        "withskill",
+        "withskills",
+        "w-skill",
+        "w-skills",
+        "curated",
+        "curated-skill",
+        "curated-skills",
+    ];
+    if any(&with) {
+        return Some(Condition::WithSkill);
+    }
+    None
+}
+
+/// Notes a condition; another one than known is a contradiction, and the first stands.
+pub(crate) fn note(build: &mut Builder, condition: Condition, source: FactSource) {
+    let known = build.identity.condition;
+    if known == Condition::NoneKnown {
+        build.identity.condition = condition;
+        build.identity.condition_source = Some(source);
+    } else if known != condition {
+        let at = match source {
+            FactSource::Field(at) => Some(at),
+            FactSource::Path | FactSource::Format => None,
+        };
+        let found = format!("{} here, {} elsewhere", condition.word(), known.word());
+        build.warn_at(WarningCode::ConditionContradicted, at, found);
+    }
+}
+
+/// Notes the condition that the folders above a file tell, the nearest first.
+pub(crate) fn note_path(build: &mut Builder, path: &Path) {
+    let told = path.ancestors().filter_map(|part| condition_of(&part.file_name()?.to_string_lossy())).next();
+    if let Some(condition) = told {
+        note(build, condition, FactSource::Path);
+    }
+}
+
+/// Notes the condition that a field of this object tells.
+pub(crate) fn note_fields(build: &mut Builder, node: &Node<'_, '_>) {
+    for key in ["condition", "skill_condition", "skills_condition", "skill_mode"] {
+        if let Some(field) = node.get(key)
+            && let Some(condition) = field.str().and_then(condition_of)
+        {
+            let at = build.at(&field.pointer);
+            note(build, condition, FactSource::Field(at));
+        }
+    }
+    for (key, yes) in [("with_skill", true), ("with_skills", true), ("no_skills", false)] {
+        if let Some(value) = node.bool(key) {
+            let condition = if value == yes { Condition::WithSkill } else { Condition::WithoutSkill };
+            let at = build.at(&format!("{}/{key}", node.pointer));
+            note(build, condition, FactSource::Field(at));
+        }
+    }
+}
+
+/// Notes task, suite, model, harness, run, condition and verdict where an object states them under their usual names.
+pub(crate) fn note_stated(build: &mut Builder, node: &Node<'_, '_>) {
+    note_fields(build, node);
+    let first = |build: &Builder, keys: &[&str]| keys.iter().find_map(|key| build.fact(node.get(key)));
+    let keep = |slot: &mut Option<Fact>, fact: Option<Fact>| {
+        if slot.is_none() {
+            *slot = fact;
+        }
+    };
+    let task = first(build, &["task_id", "instance_id", "task_name", "task"]);
+    let suite = first(build, &["suite", "dataset", "benchmark", "domain"]);
+    let model = first(build, &["model", "model_name", "model_name_or_path"]);
+    let harness = first(build, &["harness", "agent", "agent_name", "scaffold"]);
+    let run =
+        first(build, &["run_id", "session_id", "trial", "trial_id", "trial_name", "trace_id", "conversation_id", "id"]);
+    keep(&mut build.identity.task, task);
+    keep(&mut build.identity.suite, suite);
+    keep(&mut build.identity.model, model);
+    keep(&mut build.identity.harness, harness);
+    keep(&mut build.identity.run, run);
+    if build.outcome.source.is_none()
+        && let Some(outcome) = stated_outcome(build, node)
+    {
+        build.outcome = outcome;
+    }
+}
+
+fn stated_outcome(build: &Builder, node: &Node<'_, '_>) -> Option<Outcome> {
+    for key in ["resolved", "passed", "success", "is_resolved"] {
+        if let Some(value) = node.bool(key) {
+            return Some(of_bool(value, build.at(&format!("{}/{key}", node.pointer))));
+        }
+    }
+    for key in ["outcome", "verdict", "result"] {
+        let Some(word) = node.text(key) else { continue };
+        let at = build.at(&format!("{}/{key}", node.pointer));
+        match word.to_lowercase().as_str() {
+            "pass" | "passed" | "success" | "resolved" => return Some(of_bool(true, at)),
+            "fail" | "failed" | "failure" | "unresolved" => return Some(of_bool(false, at)),
+            _ => {}
+        }
+    }
+    let reward = node.get("reward").or_else(|| node.get("score"))?;
+    let text = reward.scalar()?;
+    Some(Outcome::of_reward(&text, build.at(&reward.pointer)))
+}
+
+/// The verdict of a yes or no.
+pub(crate) fn of_bool(passed: bool, at: Provenance) -> Outcome {
+    let verdict = if passed { Verdict::Pass } else { Verdict::Fail };
+    Outcome { verdict, reward: Some(passed.to_string()), source: Some(at), reason: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_conditions() {
+        for (text, expected) in [
+            ("with-skills", Some(Condition::WithSkill)),
+            ("tasks_no_skills", Some(Condition::WithoutSkill)),
+            ("opus.without-skill", Some(Condition::WithoutSkill)),
+            ("claude-code_self_generated", Some(Condition::SelfGenerated)),
+            ("skillsbench", None),
+            ("herewith-skillful", None),
+        ] {
+            assert_eq!(condition_of(text), expected, "{text}");
+        }
+    }
+}

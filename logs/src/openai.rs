@@ -1,0 +1,132 @@
+//! Conversations in the OpenAI message format: JSONL with a conversation a line (`{"messages": […], …}` or a bare list), JSONL
+//! with a message a line (then the file is one conversation), and the same as one JSON document.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::builder::Builder;
+use crate::condition;
+use crate::fault::{Fault, RefusalCode};
+use crate::input::{self, Found, Items};
+use crate::json::{self, Notes};
+use crate::kind::Kind;
+use crate::messages::{self, looks_like_messages};
+use crate::node::Node;
+
+const EXPECTED: &str = "conversations: objects with a list of messages, lists of messages, or a message a line";
+
+pub(crate) fn open(path: &Path, text: String, file: &Arc<str>) -> Result<Items, Fault> {
+    let places = input::lines(&text);
+    let Some((number, first)) = places.first().cloned() else {
+        return Err(Fault::file(RefusalCode::NothingInIt, "an empty file", EXPECTED));
+    };
+    let name = input::file_name(path).to_lowercase();
+    let is_lines = name.ends_with(".jsonl")
+        || name.ends_with(".ndjson")
+        || (places.len() > 1 && json::parse(&text[first.clone()]).is_ok());
+    if !is_lines {
+        return document(path, text, file);
+    }
+    let is_message = json::parse(&text[first]).map_err(|fault| fault.on_line(number)).map(|(value, _)| {
+        let node = Node::new(&value, "");
+        node.is_object() && conversation_of(&node).is_none() && node.text("role").is_some()
+    });
+    let (path, file) = (path.to_path_buf(), file.clone());
+    if is_message == Ok(true) {
+        return one_conversation(&path, &text, &file);
+    }
+    Ok(input::each_line(Arc::from(text), move |node, notes, number| {
+        conversation(node, notes, &path, &file, Some(number))
+    }))
+}
+
+fn document(path: &Path, text: String, file: &Arc<str>) -> Result<Items, Fault> {
+    let text: Arc<str> = Arc::from(text);
+    let (value, notes) = json::parse(&text)?;
+    let root = Node::new(&value, "");
+    if looks_like_messages(&root) || conversation_of(&root).is_some() {
+        return conversation(&root, notes, path, file, None).map(input::one);
+    }
+    let Some(first) = root.items().and_then(|mut items| items.next()) else {
+        return Err(Fault::at(RefusalCode::NotOfKind, "", root.describe(), EXPECTED));
+    };
+    if conversation_of(&first).is_none() && !looks_like_messages(&first) {
+        let found = format!("a list whose first item is {}", first.describe());
+        return Err(Fault::at(RefusalCode::NotOfKind, "/0", found, EXPECTED));
+    }
+    let json::Outline::Array(ranges) = json::outline(&text, 0..text.len(), "")? else {
+        return Err(root.fault(EXPECTED));
+    };
+    let (path, file) = (path.to_path_buf(), file.clone());
+    Ok(input::each(text.clone(), ranges, "", move |node, notes| conversation(node, notes, &path, &file, None)))
+}
+
+/// The list of messages in an object: under `messages`, or in the request of a recorded exchange.
+fn conversation_of<'j, 'a>(node: &Node<'j, 'a>) -> Option<Node<'j, 'a>> {
+    [
+        &["messages"][..],
+        &["conversation"],
+        &["request", "messages"],
+        &["body", "messages"],
+        &["request", "body", "messages"],
+    ]
+    .iter()
+    .find_map(|keys| node.path(keys).filter(|list| list.items().is_some()))
+}
+
+fn conversation(
+    node: &Node<'_, '_>,
+    notes: Notes,
+    path: &Path,
+    file: &Arc<str>,
+    line: Option<usize>,
+) -> Result<Found, Fault> {
+    let list = if looks_like_messages(node) { Some(node.clone()) } else { conversation_of(node) };
+    let Some(list) = list else {
+        return Err(Fault::at(RefusalCode::NotOfKind, &node.pointer, node.describe(), EXPECTED));
+    };
+    let mut build = Builder::new(Kind::Openai, file, None);
+    if let Some(line) = line {
+        build.on_line(line);
+    }
+    build.notes(notes);
+    if node.is_object() {
+        condition::note_stated(&mut build, node);
+        for key in ["metadata", "info", "request"] {
+            if let Some(inner) = node.get(key) {
+                condition::note_stated(&mut build, &inner);
+            }
+        }
+    }
+    condition::note_path(&mut build, path);
+    let messages = list.need_items("a list of messages")?;
+    if messages.is_empty() {
+        return Err(Fault::at(RefusalCode::NothingInIt, &list.pointer, "no message", "at least one message"));
+    }
+    for message in &messages {
+        messages::message(&mut build, message)?;
+    }
+    let choices = node.get("choices").or_else(|| node.path(&["response", "choices"]));
+    let choices = choices.or_else(|| node.path(&["response", "body", "choices"]));
+    if let Some(answer) = choices.and_then(|choices| choices.list().first()?.get("message")) {
+        messages::message(&mut build, &answer)?;
+    }
+    Ok(Found::Log(Box::new(build.finish())))
+}
+
+/// A file with a message a line. A line that cannot be read refuses the file: a conversation with a hole is none.
+fn one_conversation(path: &Path, text: &str, file: &Arc<str>) -> Result<Items, Fault> {
+    let mut build = Builder::new(Kind::Openai, file, None);
+    condition::note_path(&mut build, path);
+    for (number, range) in input::lines(text) {
+        let line = &text[range];
+        build.on_line(number);
+        json::parse(line)
+            .and_then(|(value, notes)| {
+                build.notes(notes);
+                messages::message(&mut build, &Node::new(&value, ""))
+            })
+            .map_err(|fault| fault.on_line(number))?;
+    }
+    Ok(input::one(Found::Log(Box::new(build.finish()))))
+}

@@ -1,0 +1,109 @@
+//! The top level of a YAML mapping: keys with scalars, and with flat lists of scalars. That is all that task files need, and
+//! reading events rather than building documents leaves no room for aliases that multiply.
+
+use parthack_env::input::Place;
+use yaml_rust2::parser::{Event, MarkedEventReceiver, Parser};
+use yaml_rust2::scanner::Marker;
+
+use crate::fault::{Fault, RefusalCode};
+
+/// A key of the top level and its value as text; the items of a list are parted by commas.
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) value: String,
+    /// From 1.
+    pub(crate) line: usize,
+}
+
+#[derive(Default)]
+struct Reader {
+    entries: Vec<Entry>,
+    depth: usize,
+    key: Option<(String, usize)>,
+    items: Option<Vec<String>>,
+    is_mapping: bool,
+    alias: Option<usize>,
+}
+
+/// Reads the top level.
+pub(crate) fn top_level(text: &str) -> Result<Vec<Entry>, Fault> {
+    let mut reader = Reader::default();
+    let fault = |line: usize, column: usize, found: String| {
+        Fault::new(RefusalCode::Syntax, Place::Text { line, column, pointer: String::new() }, found, "a YAML mapping")
+    };
+    // The parser recurses with the nesting of brackets.
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
+    if brackets > 10_000 {
+        return Err(fault(1, 1, format!("{brackets} opening brackets")));
+    }
+    let mut parser = Parser::new_from_str(text);
+    parser.load(&mut reader, false).map_err(|error| {
+        let mark = error.marker();
+        fault(mark.line(), mark.col() + 1, error.info().to_owned())
+    })?;
+    if let Some(line) = reader.alias {
+        return Err(fault(line, 1, "an alias".to_owned()));
+    }
+    if !reader.is_mapping {
+        return Err(fault(1, 1, "no mapping at the top level".to_owned()));
+    }
+    Ok(reader.entries)
+}
+
+impl MarkedEventReceiver for Reader {
+    fn on_event(&mut self, event: Event, mark: Marker) {
+        match event {
+            Event::Alias(_) => {
+                self.alias.get_or_insert(mark.line());
+            }
+            Event::MappingStart(..) => {
+                self.is_mapping |= self.depth == 0;
+                self.depth += 1;
+            }
+            Event::SequenceStart(..) => {
+                self.depth += 1;
+                if self.depth == 2 && self.is_mapping {
+                    self.items = Some(Vec::new());
+                }
+            }
+            Event::MappingEnd | Event::SequenceEnd => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 1
+                    && let Some((key, line)) = self.key.take()
+                    && let Some(items) = self.items.take()
+                {
+                    self.entries.push(Entry { key, value: items.join(", "), line });
+                }
+            }
+            Event::Scalar(value, ..) if self.depth == 1 => match self.key.take() {
+                None => self.key = Some((value, mark.line())),
+                Some((key, line)) => self.entries.push(Entry { key, value, line }),
+            },
+            Event::Scalar(value, ..) if self.depth == 2 => {
+                if let Some(items) = &mut self.items {
+                    items.push(value);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scalars_and_flat_lists() {
+        let text = "instruction: |-\n  Do this.\n\n  Then that.\ndifficulty: easy\ntags:\n  - a\n  - b\nparts:\n  x: {y: 1}\nlast: 3\n";
+        let entries = top_level(text).expect("sound");
+        let seen: Vec<(&str, &str)> = entries.iter().map(|entry| (entry.key.as_str(), entry.value.as_str())).collect();
+        assert_eq!(
+            seen,
+            [("instruction", "Do this.\n\nThen that."), ("difficulty", "easy"), ("tags", "a, b"), ("last", "3")]
+        );
+        assert!(top_level("a: &x [1]\nb: *x\n").is_err(), "aliases are refused");
+        assert!(top_level("- 1\n").is_err());
+        assert!(top_level("a: [1\n").is_err());
+    }
+}
