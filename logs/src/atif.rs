@@ -42,6 +42,10 @@ pub(crate) fn open(path: &Path, text: &str, file: &Arc<str>) -> Result<Items, Fa
     steps(&mut build, &root, &mut seen)?;
     let broken = continuations(&mut build, &root, path, &mut seen);
     build.close_calls();
+    let embedded = root.get("subagent_trajectories").map(|list| list.list().len()).unwrap_or(0);
+    if embedded > 0 {
+        build.warn_at(WarningCode::SubagentLeftOut, None, format!("{embedded} trajectories of sub-agents"));
+    }
     if build.outcome.source.is_none() && trial_folder.is_none() {
         build.outcome.reason = Some("a trajectory alone records no verdict".to_owned());
     }

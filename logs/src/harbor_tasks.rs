@@ -22,19 +22,25 @@ use crate::yaml;
 /// The files that make a folder a task; the first that is there is the one that a walk takes up.
 const MARKS: [&str; 4] = ["task.toml", "task.yaml", "task.yml", "instruction.md"];
 
-/// Whether this file stands for the task of its folder.
-pub(crate) fn is_mark(path: &Path) -> bool {
+/// Whether this file stands for the task of its folder: it is the first mark there, and its folder is not within another
+/// task (a step of one, or something that the task's environment brings).
+pub(crate) fn is_mark(path: &Path, root: &Path) -> bool {
     let name = input::file_name(path);
     let Some(rank) = MARKS.iter().position(|mark| *mark == name) else { return false };
-    !MARKS[..rank].iter().any(|mark| input::is_file(&path.with_file_name(mark)))
+    let is_first = !MARKS[..rank].iter().any(|mark| input::is_file(&path.with_file_name(mark)));
+    is_first && !path.parent().is_some_and(|folder| is_within(folder, root, &MARKS[..3]))
 }
 
 /// Whether a file lies in the folder of a task, below `root`.
 pub(crate) fn is_part(path: &Path, root: &Path) -> bool {
+    is_within(path, root, &MARKS)
+}
+
+fn is_within(path: &Path, root: &Path, marks: &[&str]) -> bool {
     path.ancestors()
         .skip(1)
         .take_while(|folder| folder.starts_with(root))
-        .any(|folder| MARKS.iter().any(|mark| input::is_file(&folder.join(mark))))
+        .any(|folder| marks.iter().any(|mark| input::is_file(&folder.join(mark))))
 }
 
 /// A task in the making.
@@ -48,8 +54,16 @@ struct Draft {
     warnings: Warnings,
 }
 
-pub(crate) fn open(mark: &Path) -> Result<Items, Fault> {
-    let folder = mark.parent().unwrap_or(Path::new("")).to_path_buf();
+/// Reads the task whose folder a file lies in.
+pub(crate) fn open(path: &Path) -> Result<Items, Fault> {
+    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+    let Some(mark) = MARKS.iter().map(|mark| folder.join(mark)).find(|mark| input::is_file(mark)) else {
+        if !input::is_file(path) {
+            return Err(Fault::file(RefusalCode::Unreadable, "no such file", "a readable file"));
+        }
+        let found = "a file in a folder without task.toml, task.yaml and instruction.md";
+        return Err(Fault::file(RefusalCode::NotOfKind, found, "a file in the folder of a task"));
+    };
     let mut draft = Draft {
         folder: folder.clone(),
         instruction: Vec::new(),
@@ -59,29 +73,34 @@ pub(crate) fn open(mark: &Path) -> Result<Items, Fault> {
         files: Vec::new(),
         warnings: Warnings::default(),
     };
-    match input::file_name(mark).as_str() {
-        "task.toml" => draft.read_toml(mark)?,
-        "task.yaml" | "task.yml" => draft.read_yaml(mark)?,
+    match input::file_name(&mark).as_str() {
+        "task.toml" => draft.read_toml(&mark)?,
+        "task.yaml" | "task.yml" => draft.read_yaml(&mark)?,
         _ => {
-            let at = place(&input::shown(mark), None, "");
+            let at = place(&input::shown(&mark), None, "");
             draft.warnings.push(WarningCode::TaskPartMissing, Some(at), "no task.toml");
         }
     }
-    let instruction = folder.join("instruction.md");
-    if input::is_file(&instruction) {
-        let file = draft.add(&instruction);
-        let text = input::read_text(&instruction).map_err(|fault| fault.in_file(&file))?;
-        if !text.trim().is_empty() {
-            draft.instruction = vec![Piece { text, at: place(&file, None, "") }];
-        }
+    let steps = steps_of(&folder);
+    draft.read_instruction(&folder.join("instruction.md"))?;
+    for step in &steps {
+        draft.read_instruction(&step.join("instruction.md"))?;
     }
     if draft.instruction.is_empty() {
         let found = "a task without an instruction";
         return Err(Fault::file(RefusalCode::WrongShape, found, "instruction.md, or an instruction in task.yaml"));
     }
-    draft.verifier()?;
+    draft.verifier(&steps)?;
     draft.names()?;
     Ok(input::one(Found::Task(Box::new(draft.finish()))))
+}
+
+/// Folders of the steps of a task that has several, by name.
+fn steps_of(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder.join("steps")).into_iter().flatten().flatten();
+    let mut steps: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|step| step.is_dir()).collect();
+    steps.sort();
+    steps
 }
 
 fn place(file: &Arc<str>, line: Option<usize>, pointer: &str) -> Provenance {
@@ -110,6 +129,20 @@ impl Draft {
         Ok(())
     }
 
+    /// An instruction that is there replaces one from `task.yaml`, and follows those of earlier steps.
+    fn read_instruction(&mut self, path: &Path) -> Result<(), Fault> {
+        if !input::is_file(path) {
+            return Ok(());
+        }
+        let file = self.add(path);
+        let text = input::read_text(path).map_err(|fault| fault.in_file(&file))?;
+        if !text.trim().is_empty() {
+            self.instruction.retain(|piece| piece.at.line.is_none());
+            self.instruction.push(Piece { text, at: place(&file, None, "") });
+        }
+        Ok(())
+    }
+
     fn read_yaml(&mut self, path: &Path) -> Result<(), Fault> {
         let file = self.add(path);
         let text = input::read_text(path)?;
@@ -125,9 +158,12 @@ impl Draft {
     }
 
     /// Everything below `tests`, and the script that runs it.
-    fn verifier(&mut self) -> Result<(), Fault> {
+    fn verifier(&mut self, steps: &[PathBuf]) -> Result<(), Fault> {
         let mut paths = Vec::new();
         collect(&self.folder.join("tests"), 0, &mut paths);
+        for step in steps {
+            collect(&step.join("tests"), 0, &mut paths);
+        }
         let script = self.folder.join("run-tests.sh");
         if input::is_file(&script) {
             paths.push(script);

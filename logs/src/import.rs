@@ -9,7 +9,7 @@ use parthack_env::canonical::Hash;
 use crate::fault::{Fault, Refusal, RefusalCode};
 use crate::input::{self, Found, Items};
 use crate::kind::Kind;
-use crate::log::Log;
+use crate::log::{Log, Warning, WarningCode};
 use crate::summary::Summary;
 use crate::task::TaskSource;
 use crate::walk::Walk;
@@ -53,6 +53,7 @@ pub fn import(kind: Kind, path: &Path) -> Import {
         headers: tau2::Headers::default(),
         seen: HashSet::new(),
         tasks: BTreeSet::new(),
+        names: HashSet::new(),
         summary: Summary::new(kind),
     }
 }
@@ -73,7 +74,10 @@ pub struct Import {
     current: Option<Current>,
     headers: tau2::Headers,
     seen: HashSet<Hash>,
+    /// Tasks that logs belong to.
     tasks: BTreeSet<String>,
+    /// Tasks that were read, by suite and id.
+    names: HashSet<String>,
     summary: Summary,
 }
 
@@ -98,7 +102,7 @@ impl Import {
         let name = input::file_name(path).to_lowercase();
         let ends = self.kind.endings().iter().any(|ending| name.ends_with(ending));
         match self.kind {
-            Kind::HarborTasks if harbor_tasks::is_mark(path) => Plan::Read,
+            Kind::HarborTasks if harbor_tasks::is_mark(path, &self.root) => Plan::Read,
             Kind::HarborTasks if harbor_tasks::is_part(path, &self.root) => Plan::Companion,
             Kind::HarborTasks => Plan::PassOver,
             Kind::Atif if trial::lacks_trajectory(path) => Plan::Read,
@@ -177,7 +181,12 @@ impl Import {
                 self.tasks.extend(log.identity.task_key());
                 Imported::Log(log)
             }
-            Found::Task(task) => {
+            Found::Task(mut task) => {
+                let name = format!("{}/{}", task.suite.as_deref().unwrap_or(""), task.id);
+                if !self.names.insert(name) {
+                    let found = format!("another task {:?} with other contents", task.id);
+                    task.warnings.push(Warning { code: WarningCode::TaskDiffers, at: None, found });
+                }
                 self.summary.add_task(&task);
                 Imported::Task(task)
             }

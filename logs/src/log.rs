@@ -322,6 +322,10 @@ pub enum WarningCode {
     CompanionUnreadable,
     /// Parts of a task folder that should be there and are not.
     TaskPartMissing,
+    /// A task of the same name with other contents came before.
+    TaskDiffers,
+    /// Trajectories of sub-agents that are embedded in this one and are not among its steps.
+    SubagentLeftOut,
     /// Further warnings, beyond the limit.
     Further,
 }

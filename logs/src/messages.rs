@@ -253,12 +253,20 @@ fn tool(build: &mut Builder, node: &Node<'_, '_>, content: Option<&Node<'_, '_>>
     {
         message.clone_into(&mut text);
     }
+    // Inspect of the older ages.
+    let old_error = node.text("tool_error");
+    if let Some(message) = old_error
+        && text.is_empty()
+    {
+        message.clone_into(&mut text);
+    }
     let requestor = if node.text("requestor") == Some("user") { Requestor::User } else { Requestor::Agent };
     let output = Output {
         id,
         name: node.text("name").or_else(|| node.text("function")),
         text,
-        error: error.is_some_and(|error| error.is_object() || error.scalar().as_deref() == Some("true")),
+        error: old_error.is_some()
+            || error.is_some_and(|error| error.is_object() || error.scalar().as_deref() == Some("true")),
         requestor,
     };
     build.output(output, pointer)

@@ -69,6 +69,9 @@ fn conversation_of<'j, 'a>(node: &Node<'j, 'a>) -> Option<Node<'j, 'a>> {
         &["request", "messages"],
         &["body", "messages"],
         &["request", "body", "messages"],
+        // The responses interface.
+        &["input"],
+        &["request", "input"],
     ]
     .iter()
     .find_map(|keys| node.path(keys).filter(|list| list.items().is_some()))
@@ -110,6 +113,11 @@ fn conversation(
     let choices = choices.or_else(|| node.path(&["response", "body", "choices"]));
     if let Some(answer) = choices.and_then(|choices| choices.list().first()?.get("message")) {
         messages::message(&mut build, &answer)?;
+    }
+    for keys in [&["output"][..], &["response", "output"]] {
+        for item in node.path(keys).map(|items| items.list()).unwrap_or_default() {
+            messages::message(&mut build, &item)?;
+        }
     }
     Ok(Found::Log(Box::new(build.finish())))
 }

@@ -195,6 +195,18 @@ fn tau2_results_with_a_file_a_simulation() {
 }
 
 #[test]
+fn two_versions_of_a_task_are_both_kept_and_the_second_is_warned_of() {
+    let scratch = Scratch::new();
+    scratch.write("1.json", format!("[{TAU2_TASK}]"));
+    scratch.write("2.json", format!("[{}]", TAU2_TASK.replace("was polite", "was brief")));
+    scratch.write("3.json", format!("[{}]", TAU2_TASK.replace("\"ticket\":", "\"initial_state\":null,\"ticket\":")));
+    let gathered = gather(Kind::Tau2, scratch.path());
+    assert_eq!((gathered.tasks.len(), gathered.summary.duplicates), (2, 1));
+    assert!(gathered.tasks[0].warnings.is_empty());
+    assert_eq!(gathered.tasks[1].warnings[0].code, WarningCode::TaskDiffers);
+}
+
+#[test]
 fn tau2_contradictions_about_the_task() {
     let simulation = |id: &str, action: &str| {
         format!(
@@ -259,6 +271,8 @@ fn openai_conversations() {
     for text in [line.to_owned(), list.to_owned(), format!("[{line}]"), format!("[{list}]")] {
         log_of(Kind::Openai, "e.json", &text);
     }
+    let exchange = r#"{"input":[{"role":"user","content":"q"}],"output":[{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}]}"#;
+    assert_eq!(sketch(&log_of(Kind::Openai, "g.jsonl", exchange)), ["User: q", "Agent calls f {}", "agent: a"]);
     assert_eq!(refusal_of(Kind::Openai, "f.jsonl", " \n").code, RefusalCode::NothingInIt);
 }
 
@@ -310,14 +324,21 @@ fn task_folders() {
     scratch.write("c/task.toml", "version = \n");
     scratch.write("d/task.toml", "version = \"1\"\n");
     scratch.write("e/README.md", "no task");
+    scratch.write("f/task.toml", "[task]\nname = \"org/f\"\n");
+    scratch.write("f/steps/1-plan/instruction.md", "First.");
+    scratch.write("f/steps/2-do/instruction.md", "Then.");
+    scratch.write("f/steps/2-do/tests/test.sh", "test_x() { true; }\n");
+    scratch.write("f/environment/skills/s/task.toml", "not = \"a task\"\n");
     let gathered = gather(Kind::HarborTasks, scratch.path());
-    let [a, b] = &gathered.tasks[..] else { panic!("{} tasks", gathered.tasks.len()) };
+    let [a, b, f] = &gathered.tasks[..] else { panic!("{} tasks", gathered.tasks.len()) };
     assert_eq!((a.id.as_str(), a.facts["metadata.tags"].as_str()), ("a", "x, y"));
     let files: Vec<(&str, bool)> = a.verifier.iter().map(|file| (file.path.as_str(), file.text.is_some())).collect();
     assert_eq!(files, [("tests/ctrf.json", true), ("tests/data.bin", false), ("tests/test_outputs.py", true)]);
     assert!(!serde_json::to_string(a).expect("JSON").contains("the solution"));
     assert_eq!((a.tests[0].name.as_str(), a.tests[0].list), ("test_a", TestList::Ctrf));
     assert_eq!((b.instruction_text().as_str(), b.tests[0].name.as_str()), ("Do that.\n", "T::x[1-2]"));
+    assert_eq!((f.id.as_str(), f.instruction_text().as_str()), ("org/f", "First.\n\nThen."));
+    assert_eq!(f.verifier[0].path, "steps/2-do/tests/test.sh");
     let codes: Vec<(RefusalCode, String)> =
         gathered.refusals.iter().map(|refusal| (refusal.code, refusal.place.to_string())).collect();
     assert_eq!(
@@ -325,7 +346,10 @@ fn task_folders() {
         [(RefusalCode::Syntax, "line 1, column 11".to_owned()), (RefusalCode::WrongShape, "the file".to_owned())]
     );
     let summary = gathered.summary;
-    assert_eq!((summary.files, summary.files_companions, summary.files_passed_over), (12, 7, 1));
+    assert_eq!((summary.files, summary.files_companions, summary.files_passed_over), (17, 11, 1));
+    let one = gather(Kind::HarborTasks, &scratch.path().join("a/instruction.md"));
+    assert_eq!(one.tasks[0].facts["metadata.difficulty"], "hard", "any file of the folder leads to the task");
+    assert_eq!(gather(Kind::HarborTasks, &scratch.path().join("e/README.md")).refusals[0].code, RefusalCode::NotOfKind);
 }
 
 #[test]

@@ -143,6 +143,42 @@ fn atif() {
 }
 
 #[test]
+fn files_of_a_trial() {
+    let trajectory = |text: &str, rest: &str| {
+        format!(
+            r#"{{"schema_version":"ATIF-v1.6","session_id":"s","agent":{{"name":"n","version":"1"}},"steps":[{{"step_id":1,"source":"agent","message":"{text}"}}]{rest}}}"#
+        )
+    };
+    let companions = [
+        ("config.json", r#"{"task":{"path":"tasks/x"},"agent":{"name":"n","model_name":"m","kwargs":{"condition":"with-skill"}}}"#.to_owned()),
+        ("result.json", r#"{"task_name":"x","agent_info":{"name":"n","model_info":{"name":"m"}},"verifier_result":{"rewards":{"reward":1.0}},"exception_info":{"exception_type":"E"}}"#.to_owned()),
+        ("verifier/reward.txt", "1.0".to_owned()),
+        ("verifier/reward.json", r#"{"reward":1}"#.to_owned()),
+        ("verifier/ctrf.json", r#"{"results":{"tests":[{"name":"t","status":"passed"}]}}"#.to_owned()),
+        ("agent/trajectory.cont-1.json", trajectory("b", "")),
+    ];
+    let scratch = Scratch::new();
+    scratch.write("agent/trajectory.json", trajectory("a", r#","continued_trajectory_ref":"trajectory.cont-1.json""#));
+    for (name, text) in &companions {
+        scratch.write(name, text);
+    }
+    let sound = gather(Kind::Atif, scratch.path());
+    assert_eq!((sound.logs.len(), sound.refusals.len(), sound.logs[0].steps.len()), (1, 0, 2));
+    let mut dice = Dice(20);
+    let mut warned = 0;
+    for round in 0..COUNT {
+        let (name, text) = &companions[round % companions.len()];
+        scratch.write(name, mutate_bytes(&mut dice, text.as_bytes()));
+        let gathered = gather(Kind::Atif, scratch.path());
+        assert_eq!(gathered.logs.len(), 1, "round {round}: a companion stops no log");
+        assert!(gathered.refusals.iter().all(|refusal| refusal.file.ends_with("cont-1.json")), "round {round}");
+        warned += usize::from(gathered.logs[0].warnings.len() > sound.logs[0].warnings.len());
+        scratch.write(name, text);
+    }
+    assert!(warned > COUNT / 5, "{warned} of {COUNT} mutations were warned of");
+}
+
+#[test]
 fn inspect_json() {
     let text = format!(
         r#"{{"version":2,"status":"success","eval":{{"eval_id":"e","task":"t","model":"m"}},"samples":[
