@@ -241,15 +241,18 @@ fn continuation_path(head: &Path, number: usize) -> Option<PathBuf> {
     Some(head.with_file_name(format!("{stem}.cont-{number}.json")))
 }
 
-/// Whether a file is joined to, or belongs to, another trajectory that is there: `x.cont-2.json` to `x.json`, and
-/// anything `x.….json` beside `x.json` in the `agent` folder of a trial (summaries by sub-agents).
+/// Whether a file is joined to, or belongs to, another trajectory that is there: `x.cont-2.json` to `x.json`, so does
+/// `x.summarization-1-summary.json` (a sub-agent's), and anything `trajectory.….json` in the `agent` folder of a trial.
 pub(crate) fn belongs_to_another(path: &Path) -> bool {
     let name = input::file_name(path);
-    if let Some((stem, _)) = name.rsplit_once(".cont-") {
-        return input::is_file(&path.with_file_name(format!("{stem}.json")));
+    for infix in [".cont-", ".summarization-"] {
+        if let Some((stem, _)) = name.rsplit_once(infix) {
+            return input::is_file(&path.with_file_name(format!("{stem}.json")));
+        }
     }
     name.starts_with("trajectory.")
         && name != "trajectory.json"
+        && path.parent().is_some_and(|folder| folder.ends_with("agent"))
         && input::is_file(&path.with_file_name("trajectory.json"))
 }
 

@@ -12,6 +12,7 @@ use crate::builder::Builder;
 use crate::condition;
 use crate::fault::{Fault, RefusalCode};
 use crate::input::{self, Found, Items};
+use crate::inspect_events;
 use crate::json::{self, Notes, Outline};
 use crate::kind::Kind;
 use crate::log::{Condition, Fact, FactSource, Outcome, Provenance, Verdict, WarningCode};
@@ -33,7 +34,12 @@ struct Header {
     /// Set where the run did not end well.
     status: Option<(Provenance, String)>,
     repeated_members: bool,
+    /// Set where the version of the format is newer than those known.
+    version_of_format: Option<String>,
 }
+
+/// The newest version of the format whose description this reader follows.
+const NEWEST_VERSION: u32 = 3;
 
 pub(crate) fn open_json(path: &Path, text: String, file: &Arc<str>) -> Result<Items, Fault> {
     let whole = json::outline(&text, 0..text.len(), "")?;
@@ -42,7 +48,8 @@ pub(crate) fn open_json(path: &Path, text: String, file: &Arc<str>) -> Result<It
     };
     let (eval, _) = json::parse_part(&text, eval, "/eval")?;
     let status = whole.get("status").map_or("", |range| text[range].trim_matches('"')).to_owned();
-    let header = header(&Node::new(&eval, "/eval"), &status, file);
+    let mut header = header(&Node::new(&eval, "/eval"), &status, file);
+    header.version_of_format = whole.get("version").and_then(|range| newer(&text[range]));
     let samples = match whole.get("samples") {
         None => Vec::new(),
         Some(range) => match json::outline(&text, range.clone(), "/samples")? {
@@ -95,7 +102,14 @@ fn read_header(text: &str, unfinished: bool, file: &Arc<str>) -> Result<Header, 
     let (document, _) = json::parse(text)?;
     let root = Node::new(&document, "");
     let status = if unfinished { "started" } else { root.text("status").unwrap_or("") };
-    Ok(header(&root.need("eval", "what was run")?, status, file))
+    let mut header = header(&root.need("eval", "what was run")?, status, file);
+    header.version_of_format = root.get("version").and_then(|version| newer(&version.scalar()?));
+    Ok(header)
+}
+
+fn newer(version: &str) -> Option<String> {
+    let is_known = version.parse::<u32>().is_ok_and(|version| version <= NEWEST_VERSION);
+    (!is_known).then(|| format!("version {}", json::shorten(version)))
 }
 
 fn header(eval: &Node<'_, '_>, status: &str, file: &Arc<str>) -> Header {
@@ -129,6 +143,7 @@ fn header(eval: &Node<'_, '_>, status: &str, file: &Arc<str>) -> Header {
         condition: told,
         status: (status != "success").then(|| (at("/status"), format!("the status {status:?}"))),
         repeated_members: false,
+        version_of_format: None,
     }
 }
 
@@ -146,6 +161,9 @@ fn sample(node: &Node<'_, '_>, notes: Notes, header: &Header, path: &Path, file:
     if let Some((at, found)) = &header.status {
         build.warn_at(WarningCode::RunUnfinished, Some(at.clone()), found.clone());
     }
+    if let Some(version) = &header.version_of_format {
+        build.warn(WarningCode::UnknownVersion, "", version.clone());
+    }
     if header.repeated_members {
         build.warn(WarningCode::MemberRepeated, "", "an archive with a repeated member name; the last counts");
     }
@@ -155,15 +173,22 @@ fn sample(node: &Node<'_, '_>, notes: Notes, header: &Header, path: &Path, file:
     }
     outcome(&mut build, node);
     let attachments = attachments_of(node);
-    let list = node.need("messages", "a list of messages")?;
+    let list = match node.get("messages") {
+        Some(list) => list.need_items("a list of messages")?,
+        None if node.get("events").is_some() => Vec::new(),
+        None => {
+            return Err(node.need("messages", "a list of messages").err().unwrap_or_else(|| node.fault("messages")));
+        }
+    };
+    let list = if list.is_empty() { inspect_events::last_exchange(node) } else { list };
     let mut missing = 0;
-    let resolved = refers(list.json).then(|| resolve(list.json, &attachments, &mut missing));
-    let list = Node::new(resolved.as_ref().unwrap_or(list.json), list.pointer);
-    if missing > 0 {
-        build.warn(WarningCode::AttachmentMissing, &list.pointer, format!("{missing} references without attachment"));
+    for message in &list {
+        let resolved = refers(message.json).then(|| resolve(message.json, &attachments, &mut missing));
+        let json = resolved.as_ref().unwrap_or(message.json);
+        messages::message(&mut build, &Node::new(json, message.pointer.as_str()))?;
     }
-    for message in list.need_items("a list of messages")? {
-        messages::message(&mut build, &message)?;
+    if missing > 0 {
+        build.warn(WarningCode::AttachmentMissing, &node.pointer, format!("{missing} references without attachment"));
     }
     Ok(Found::Log(Box::new(build.finish())))
 }

@@ -16,6 +16,7 @@ mod harbor_tasks;
 mod import;
 mod input;
 mod inspect;
+mod inspect_events;
 mod json;
 mod kind;
 pub mod limits;

@@ -247,18 +247,17 @@ fn tool(build: &mut Builder, node: &Node<'_, '_>, content: Option<&Node<'_, '_>>
         None => id.filter(|_| node.get("tool_call_id").is_some() || node.get("requestor").is_some()),
     };
     let mut text = content_text(build, content)?;
+    let mut pointer = pointer.to_owned();
     let error = node.get("error");
-    if let Some(message) = error.as_ref().and_then(|error| error.text("message"))
+    // Under another name in Inspect of the older ages.
+    let old_error = node.get("tool_error").filter(|error| error.str().is_some());
+    let message = error.as_ref().and_then(|error| error.get("message")).or_else(|| old_error.clone());
+    if let Some(message) = message
+        && let Some(words) = message.str()
         && text.is_empty()
     {
-        message.clone_into(&mut text);
-    }
-    // Inspect of the older ages.
-    let old_error = node.text("tool_error");
-    if let Some(message) = old_error
-        && text.is_empty()
-    {
-        message.clone_into(&mut text);
+        words.clone_into(&mut text);
+        pointer.clone_from(&message.pointer);
     }
     let requestor = if node.text("requestor") == Some("user") { Requestor::User } else { Requestor::Agent };
     let output = Output {
@@ -269,7 +268,7 @@ fn tool(build: &mut Builder, node: &Node<'_, '_>, content: Option<&Node<'_, '_>>
             || error.is_some_and(|error| error.is_object() || error.scalar().as_deref() == Some("true")),
         requestor,
     };
-    build.output(output, pointer)
+    build.output(output, &pointer)
 }
 
 /// An item of the responses interface: a call, an output, reasoning, or a response that holds several.

@@ -178,8 +178,14 @@ fn continuations_are_joined_and_copies_marked() {
     assert!(log.steps[4].at.file.ends_with("trajectory.cont-1.json"));
     assert_eq!(log.files.len(), 3);
 
+    scratch.write("other/x.trajectory.json", document(&[step(1, "agent", "x", "")], ""));
+    scratch.write("other/x.trajectory.summarization-1-answers.json", document(&head, ""));
+    scratch.write("other/x.trajectory.variant.json", document(&[step(1, "agent", "y", "")], ""));
+    let others = gather(Kind::Atif, &scratch.path().join("other")).summary;
+    assert_eq!((others.logs, others.files_companions), (2, 1), "a sub-agent's is no run, a variant is");
+
     scratch.write("agent/trajectory.cont-1.json", "{\"schema_version\":");
-    let gathered = gather(Kind::Atif, scratch.path());
+    let gathered = gather(Kind::Atif, &scratch.path().join("agent"));
     assert!(warned(&gathered.logs[0]).contains(&WarningCode::ContinuationMissing));
     assert!(gathered.refusals[0].file.ends_with("trajectory.cont-1.json"), "{}", gathered.refusals[0]);
 

@@ -120,6 +120,23 @@ fn inspect_json_and_its_scores() {
     assert_eq!(refusal_of(Kind::Inspect, "x.json", "[1]").code, RefusalCode::NotOfKind);
 }
 
+#[test]
+fn inspect_samples_without_messages_are_read_from_their_events() {
+    let sample = r#"{"id":"s","epoch":1,"messages":[],"message_pool":[{"role":"user","content":"q"},{"role":"assistant","content":"a"},{"role":"user","content":"q2"}],
+      "events":[{"event":"model","input":[],"input_refs":[[0,1]],"output":{}},
+       {"event":"model","input":[],"input_refs":[[0,2],2],"output":{"choices":[{"message":{"role":"assistant","content":"a2"}}]}},
+       {"event":"span_begin","type":"scorers","name":"scorers"},{"event":"model","input":[{"role":"user","content":"grade"}],"output":{}}]}"#;
+    let text =
+        format!("{},\"samples\":[{sample}]}}", &HEADER[..HEADER.len() - 1]).replace("\"version\":2", "\"version\":4");
+    let log = log_of(Kind::Inspect, "x.json", &text);
+    assert_eq!(sketch(&log), ["User: q", "agent: a", "User: q2", "agent: a2"]);
+    assert_eq!(log.steps[3].at.pointer, "/samples/0/events/1/output/choices/0/message/content");
+    assert_eq!(warned(&log), [WarningCode::UnknownVersion]);
+    let none =
+        refusal_of(Kind::Inspect, "x.json", text.replace("\"messages\":[],", "").replace("\"events\"", "\"other\""));
+    assert_eq!(none.place.to_string(), "/samples/0");
+}
+
 const TAU2_INFO: &str = r#""info":{"git_commit":"c","agent_info":{"implementation":"llm_agent","llm":"m"},"environment_info":{"domain_name":"telecom"}}"#;
 const TAU2_TASK: &str = r#"{"id":"[x]","user_scenario":{"persona":null,"instructions":{"domain":"telecom","reason_for_call":"It is slow."}},"ticket":"Slow.",
   "evaluation_criteria":{"actions":[{"action_id":"toggle_0","requestor":"user","name":"toggle","arguments":{}}],
