@@ -2,10 +2,10 @@
 //! reading events rather than building documents leaves no room for aliases that multiply.
 
 use parthack_env::input::Place;
-use yaml_rust2::parser::{Event, MarkedEventReceiver, Parser};
-use yaml_rust2::scanner::Marker;
+use yaml_rust2::parser::{Event, Parser};
 
 use crate::fault::{Fault, RefusalCode};
+use crate::limits::MAX_DEPTH;
 
 /// A key of the top level and its value as text; the items of a list are parted by commas.
 pub(crate) struct Entry {
@@ -22,7 +22,6 @@ struct Reader {
     key: Option<(String, usize)>,
     items: Option<Vec<String>>,
     is_mapping: bool,
-    alias: Option<usize>,
 }
 
 /// Reads the top level.
@@ -31,18 +30,21 @@ pub(crate) fn top_level(text: &str) -> Result<Vec<Entry>, Fault> {
     let fault = |line: usize, column: usize, found: String| {
         Fault::new(RefusalCode::Syntax, Place::Text { line, column, pointer: String::new() }, found, "a YAML mapping")
     };
-    // The parser recurses with the nesting of brackets.
-    let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
-    if brackets > 10_000 {
-        return Err(fault(1, 1, format!("{brackets} opening brackets")));
-    }
     let mut parser = Parser::new_from_str(text);
-    parser.load(&mut reader, false).map_err(|error| {
-        let mark = error.marker();
-        fault(mark.line(), mark.col() + 1, error.info().to_owned())
-    })?;
-    if let Some(line) = reader.alias {
-        return Err(fault(line, 1, "an alias".to_owned()));
+    // Event by event, because the parser's own way through a document recurses with the nesting.
+    loop {
+        let (event, mark) = parser.next_token().map_err(|error| {
+            let mark = error.marker();
+            fault(mark.line(), mark.col() + 1, error.info().to_owned())
+        })?;
+        match event {
+            Event::StreamEnd | Event::DocumentEnd => break,
+            Event::Alias(_) => return Err(fault(mark.line(), mark.col() + 1, "an alias".to_owned())),
+            _ if reader.depth > MAX_DEPTH => {
+                return Err(fault(mark.line(), mark.col() + 1, format!("more than {MAX_DEPTH} levels")));
+            }
+            other => reader.take(other, mark.line()),
+        }
     }
     if !reader.is_mapping {
         return Err(fault(1, 1, "no mapping at the top level".to_owned()));
@@ -50,12 +52,9 @@ pub(crate) fn top_level(text: &str) -> Result<Vec<Entry>, Fault> {
     Ok(reader.entries)
 }
 
-impl MarkedEventReceiver for Reader {
-    fn on_event(&mut self, event: Event, mark: Marker) {
+impl Reader {
+    fn take(&mut self, event: Event, line: usize) {
         match event {
-            Event::Alias(_) => {
-                self.alias.get_or_insert(mark.line());
-            }
             Event::MappingStart(..) => {
                 self.is_mapping |= self.depth == 0;
                 self.depth += 1;
@@ -76,7 +75,7 @@ impl MarkedEventReceiver for Reader {
                 }
             }
             Event::Scalar(value, ..) if self.depth == 1 => match self.key.take() {
-                None => self.key = Some((value, mark.line())),
+                None => self.key = Some((value, line)),
                 Some((key, line)) => self.entries.push(Entry { key, value, line }),
             },
             Event::Scalar(value, ..) if self.depth == 2 => {
@@ -103,6 +102,8 @@ mod tests {
             [("instruction", "Do this.\n\nThen that."), ("difficulty", "easy"), ("tags", "a, b"), ("last", "3")]
         );
         assert!(top_level("a: &x [1]\nb: *x\n").is_err(), "aliases are refused");
+        assert!(top_level(&"- ".repeat(50_000)).is_err(), "nesting is bounded");
+        assert!(top_level(&format!("a: {}", "[".repeat(50_000))).is_err());
         assert!(top_level("- 1\n").is_err());
         assert!(top_level("a: [1\n").is_err());
     }
