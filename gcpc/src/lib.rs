@@ -4,6 +4,7 @@
 //! keeps the files. This crate knows neither environments nor evaluators nor anything private.
 
 pub mod checklist;
+pub mod gates;
 pub mod label;
 pub mod metrics;
 pub mod outcome;

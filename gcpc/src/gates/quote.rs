@@ -1,0 +1,175 @@
+//! The gate on quotes: verbatim in the instruction, byte for byte.
+//!
+//! What is not verbatim gets the most telling code, in this order: it stands in the verifier; it would be verbatim but for one of
+//! white space, invisible characters, case, look-alike characters; it joins passages with an ellipsis; it is near a span; it is not there. A reader
+//! gets the nearest true span each time, with its byte offsets.
+
+use super::plain::is_empty;
+use super::{Code, Fault, Options, TrueSpan, shown};
+use crate::text::fold::{Folded, Folding, fold};
+use crate::text::nearest::nearest;
+use crate::text::token::words;
+use crate::verifier::{SourceKind, Verifier};
+
+/// Beyond so many pairs of characters no nearest span is looked for.
+const MOST_WORK: usize = 400_000_000;
+
+pub(super) struct Gate<'a> {
+    instruction: &'a str,
+    verifier: &'a Verifier,
+    options: &'a Options,
+    foldings: Vec<(Code, Folding, Folded)>,
+    /// The verifier's texts, white space folded.
+    verifier_texts: Vec<(&'a str, Folded)>,
+}
+
+const SPACE: Folding = Folding { space: true, invisible: false, case: false, look: false };
+
+impl<'a> Gate<'a> {
+    pub(super) fn new(instruction: &'a str, verifier: &'a Verifier, options: &'a Options) -> Gate<'a> {
+        let none = Folding::default();
+        let foldings = [
+            (Code::QuoteWhitespace, SPACE),
+            (Code::QuoteInvisible, Folding { invisible: true, ..none }),
+            (Code::QuoteCase, Folding { case: true, ..none }),
+            (Code::QuoteLookalike, Folding { look: true, ..none }),
+        ];
+        let foldings = foldings.map(|(code, folding)| (code, folding, fold(instruction, folding))).to_vec();
+        let sources = verifier.sources().iter().filter(|(_, kind)| *kind != SourceKind::Other);
+        let verifier_texts = sources.map(|(source, _)| (source.path.as_str(), fold(&source.text, SPACE))).collect();
+        Gate { instruction, verifier, options, foldings, verifier_texts }
+    }
+
+    pub(super) fn check(&self, index: usize, quote: &str) -> Option<Fault> {
+        let fault = |code, message: String| Some(Fault::new(code, index, "quote", quote, message));
+        if is_empty(quote) {
+            return None;
+        }
+        if self.instruction.contains(quote) {
+            let characters = quote.chars().filter(|character| character.is_alphanumeric()).count();
+            let (least_words, least) = (self.options.least_quote_words, self.options.least_quote_characters);
+            if words(quote).len() >= least_words && characters >= least {
+                return None;
+            }
+            let message = format!(
+                "{} grounds nothing: expected {least_words} words and {least} letters and digits",
+                shown(quote)
+            );
+            return fault(Code::QuoteTooShort, message);
+        }
+        if let Some(place) = self.place_in_verifier(quote) {
+            let mut fault = fault(
+                Code::QuoteFromVerifier,
+                format!("{} stands in the verifier ({place}), not in the instruction", shown(quote)),
+            )?;
+            self.add_nearest(&mut fault, quote);
+            return Some(fault);
+        }
+        for (code, folding, folded) in &self.foldings {
+            if let Some((start, end)) = folded.find(&fold(quote, *folding)) {
+                let what = match code {
+                    Code::QuoteWhitespace => "white space",
+                    Code::QuoteInvisible => "characters that show nothing",
+                    Code::QuoteCase => "case",
+                    _ => "characters that look alike",
+                };
+                return self.off_by(index, quote, *code, &format!("but for {what}"), (start, end));
+            }
+        }
+        if is_joined(quote, self.instruction) {
+            return fault(Code::QuoteJoined, format!("{} joins passages; quote one of them", shown(quote)));
+        }
+        let folded = fold(self.instruction, Folding::ALL);
+        if let Some(span) = folded.find(&fold(quote, Folding::ALL)) {
+            return self.off_by(
+                index,
+                quote,
+                Code::QuoteNear,
+                "but for more than one of case, white space and look",
+                span,
+            );
+        }
+        let mut missing =
+            fault(Code::QuoteMissing, format!("{} is not in the instruction, nor near anything in it", shown(quote)))?;
+        if let Some(distance) = self.add_nearest(&mut missing, quote) {
+            missing.code = Code::QuoteNear;
+            let span = missing.nearest.clone()?;
+            missing.message = format!(
+                "{} is not in the instruction; {distance} characters off, at bytes {} to {}, stands {}{}",
+                shown(quote),
+                span.start,
+                span.end,
+                shown(&span.text),
+                first_difference(quote, &span.text)
+            );
+        }
+        Some(missing)
+    }
+
+    fn off_by(&self, index: usize, quote: &str, code: Code, what: &str, (start, end): (usize, usize)) -> Option<Fault> {
+        let text = self.instruction.get(start..end)?.to_owned();
+        let message = format!(
+            "{} is verbatim {what}; at bytes {start} to {end} of the instruction stands {}{}",
+            shown(quote),
+            shown(&text),
+            first_difference(quote, &text)
+        );
+        let mut fault = Fault::new(code, index, "quote", quote, message);
+        fault.nearest = Some(TrueSpan { start, end, text });
+        Some(fault)
+    }
+
+    /// Sets the nearest span where one is near enough, and says how many characters differ.
+    fn add_nearest(&self, fault: &mut Fault, quote: &str) -> Option<usize> {
+        let length = quote.chars().count();
+        if self.instruction.len().saturating_mul(length) > MOST_WORK {
+            return None;
+        }
+        let span = nearest(self.instruction, quote)?;
+        if 100 * span.distance > self.options.near_percent * length {
+            return None;
+        }
+        let text = self.instruction.get(span.start..span.end)?.to_owned();
+        fault.nearest = Some(TrueSpan { start: span.start, end: span.end, text });
+        Some(span.distance)
+    }
+
+    /// Where the verifier says it: a file, or a named check.
+    fn place_in_verifier(&self, quote: &str) -> Option<String> {
+        let wanted = fold(quote, SPACE);
+        if let Some((path, _)) = self.verifier_texts.iter().find(|(_, text)| text.find(&wanted).is_some()) {
+            return Some((*path).to_owned());
+        }
+        let test = self.verifier.tests().iter().find(|test| fold(&test.text, SPACE).find(&wanted).is_some());
+        test.map(super::super::verifier::VerifierTest::node)
+    }
+}
+
+/// Whether the parts between ellipses stand in the instruction, in order.
+fn is_joined(quote: &str, instruction: &str) -> bool {
+    let plain = quote.replace('…', "...");
+    let parts: Vec<&str> = plain.split("...").map(str::trim).filter(|part| !part.is_empty()).collect();
+    let mut rest = instruction;
+    parts.len() > 1
+        && parts.iter().all(|part| match rest.find(part) {
+            Some(at) => {
+                rest = &rest[at + part.len()..];
+                true
+            }
+            None => false,
+        })
+}
+
+fn first_difference(quote: &str, text: &str) -> String {
+    let mut pairs = quote.char_indices().zip(text.chars());
+    let described = |character: Option<char>| match character {
+        Some(character) => format!("{character:?} (U+{:04X})", u32::from(character)),
+        None => "the end".to_owned(),
+    };
+    match pairs.find(|((_, own), other)| own != other) {
+        Some(((at, own), other)) => {
+            format!("; first apart at byte {at}: {} for {}", described(Some(own)), described(Some(other)))
+        }
+        None => String::new(),
+    }
+}
