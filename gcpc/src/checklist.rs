@@ -1,7 +1,7 @@
 //! Checklists and their file, `parthack.checklist/1`: candidates, and frozen ones (G §3.2).
 //!
 //! The reader is strict about form alone: types, unknown and repeated keys. Whether an item is grounded is what
-//! the gates say, all faults at once; so an empty quote or a repeated id can be read.
+//! [`crate::gates`] says, all faults at once; so an empty quote or a repeated id can be read.
 
 use parthack_env::canonical::{Hash, canonical_bytes, canonical_bytes_without};
 use parthack_env::input::{Cursor, InputError};
@@ -104,7 +104,7 @@ pub struct Checklist {
 pub struct Origin {
     /// The attempt, from 1.
     pub attempt: u32,
-    /// Hash of its record.
+    /// Hash of its record ([`crate::synthesis::Generation::hash`]).
     pub record: Hash,
 }
 

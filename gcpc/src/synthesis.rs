@@ -1,0 +1,307 @@
+//! Synthesis of a checklist, once a task, from instruction and verifier alone (G §3.2).
+//!
+//! The answer is read as it stands: nothing is repaired, the gates refuse. A refused generation is kept, and another is made only when
+//! somebody asks for it; its number is in the prompt, so that a model at temperature 0 is not asked the same twice. The five categories are not
+//! mentioned: they audit, they do not guide.
+
+use std::collections::BTreeSet;
+
+use parthack_env::canonical::Hash;
+use parthack_env::input::{Cursor, InputError};
+use parthack_model::answer::{Answer, NoAnswer};
+use parthack_model::prompt::Prompt;
+use serde_json::{Value, json};
+
+use crate::block::{Line, block, line_tokens, numbered, plain};
+use crate::checklist::{Checklist, Frozen, Item, Origin, Route, instruction_hash};
+use crate::gates::{Options, Report};
+use crate::prompts;
+use crate::reading::{self, canonical};
+use crate::verifier::{Resolution, SourceKind, Verifier};
+
+/// Up to so many test names are listed in the answer's schema.
+const MOST_LISTED: usize = 80;
+/// What stands for no test.
+const NO_TEST: &str = "none";
+
+/// What a checklist is made from: no trajectory, no outcome, no solution.
+#[derive(Debug, Clone, Copy)]
+pub struct Task<'a> {
+    /// The task's id.
+    pub id: &'a str,
+    /// Its instruction.
+    pub instruction: &'a str,
+    /// Its verifier.
+    pub verifier: &'a Verifier,
+}
+
+/// What is chosen and not read from a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// Bounds of the number of items.
+    pub items: (usize, usize),
+    /// Tokens that the verifier's source may take, by [`crate::block::tokens`]. Beyond them, lines outside tests are left out
+    /// first, then the ends of the longest tests; how many were left out is said in the prompt.
+    pub verifier_tokens: usize,
+}
+
+impl Default for Setting {
+    fn default() -> Setting {
+        let options = Options::default();
+        Setting { items: (options.least_items, options.most_items), verifier_tokens: 4_000 }
+    }
+}
+
+/// The prompt of one attempt, from 1.
+#[must_use]
+pub fn prompt(task: Task<'_>, attempt: u32, setting: Setting) -> Prompt {
+    let names = test_names(task.verifier);
+    let mut user = block("instruction", &numbered("i", task.instruction));
+    let (lines, left_out) = verifier_lines(task.verifier, setting.verifier_tokens);
+    if !lines.is_empty() {
+        user.push_str(&block("verifier", &lines));
+    }
+    if left_out > 0 {
+        user.push_str(&format!("{left_out} lines of the verifier are left out.\n"));
+    }
+    let tests: Vec<Line> =
+        names.iter().enumerate().map(|(index, name)| test_line(index, name, task.verifier)).collect();
+    user.push_str(&block("tests", &tests));
+    let (least, most) = setting.items;
+    user.push_str(&format!("Write {least} to {most} items. This is attempt {attempt}.\n"));
+    let test = match names.len() {
+        0..=MOST_LISTED => {
+            let listed: Vec<&str> = names.iter().map(String::as_str).chain([NO_TEST]).collect();
+            reading::word(&listed)
+        }
+        _ => reading::text(300),
+    };
+    let routes: Vec<&str> = Route::WORDS.iter().map(|(word, _)| *word).collect();
+    let item = reading::object(vec![
+        ("quote", reading::text(400)),
+        ("requirement", reading::text(300)),
+        ("route", reading::word(&routes)),
+        ("test", test),
+    ]);
+    let schema = reading::object(vec![("items", reading::list(item, least, most))]);
+    reading::prompt("gcpc_checklist", prompts::SYNTHESIS.text.to_owned(), user, schema)
+}
+
+/// The names by which tests are referred to: without parameters, with the file where names are ambiguous. Checks that the outcome does
+/// not depend on have none.
+#[must_use]
+pub fn test_names(verifier: &Verifier) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut names = Vec::new();
+    for test in verifier.tests().iter().filter(|test| test.enforced) {
+        let base = test.base();
+        let name = match verifier.resolve(base) {
+            Resolution::Tests(_) => base.to_owned(),
+            _ => format!("{}::{base}", test.file),
+        };
+        if seen.insert(name.clone()) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn test_line(index: usize, name: &str, verifier: &Verifier) -> Line {
+    // A named check has no source lines; what it checks is told beside its name.
+    let told = match verifier.resolve(name) {
+        Resolution::Tests(tests) => tests.first().filter(|test| test.line == 0).map_or("", |test| test.text.as_str()),
+        _ => "",
+    };
+    let text = if told.is_empty() { name.to_owned() } else { format!("{name}: {}", plain(told)) };
+    Line { label: format!("t{}", index + 1), text }
+}
+
+/// The lines of the verifier's code within a budget, and how many were left out. Empty lines are never shown.
+fn verifier_lines(verifier: &Verifier, budget: usize) -> (Vec<Line>, usize) {
+    let mut all: Vec<(Line, Option<usize>)> = Vec::new();
+    for (number, (source, _)) in verifier.sources().iter().filter(|(_, kind)| *kind == SourceKind::Code).enumerate() {
+        let text = plain(&source.text);
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let place = index + 1;
+            let within = |test: &&crate::verifier::VerifierTest| {
+                test.file == source.path && (test.line..test.line + test.text.lines().count()).contains(&place)
+            };
+            let depth = verifier.tests().iter().find(within).map(|test| place - test.line);
+            all.push((Line { label: format!("v{}.{place}", number + 1), text: line.trim_end().to_owned() }, depth));
+        }
+    }
+    let cost = |keep: &dyn Fn(Option<usize>) -> bool| -> usize {
+        all.iter().filter(|(_, depth)| keep(*depth)).map(|(line, _)| line_tokens(line)).sum()
+    };
+    if cost(&|_| true) <= budget {
+        return (all.into_iter().map(|(line, _)| line).collect(), 0);
+    }
+    let deepest = all.iter().filter_map(|(_, depth)| *depth).max().unwrap_or_default();
+    let within = |most: usize| move |depth: Option<usize>| depth.is_some_and(|depth| depth < most);
+    let most = (0..=deepest + 1).rev().find(|most| cost(&within(*most)) <= budget).unwrap_or_default();
+    let count = all.len();
+    let kept: Vec<Line> = all.into_iter().filter(|(_, depth)| within(most)(*depth)).map(|(line, _)| line).collect();
+    let left_out = count - kept.len();
+    (kept, left_out)
+}
+
+/// Reads an answer as a candidate; ids are `c1`, `c2`, …
+///
+/// # Errors
+/// What is wrong and where (JSON pointer), in one sentence.
+pub fn read(answer: &Answer) -> Result<Checklist, String> {
+    reading::read(answer, |root| {
+        root.object(&["items"])?;
+        let items = root.key("items")?.items()?;
+        let items = items.iter().enumerate().map(|(index, item)| read_item(index, item));
+        Ok(Checklist { items: items.collect::<Result<_, _>>()? })
+    })
+}
+
+fn read_item(index: usize, cursor: &Cursor<'_, '_>) -> Result<Item, InputError> {
+    cursor.object(&["quote", "requirement", "route", "test"])?;
+    let text = |key: &str| cursor.key(key)?.text().map(str::to_owned);
+    let test = text("test")?;
+    Ok(Item {
+        id: format!("c{}", index + 1),
+        requirement: text("requirement")?,
+        quote: text("quote")?,
+        route: cursor.key("route")?.word(&Route::WORDS)?,
+        verifier: (test != NO_TEST).then_some(test),
+        category: None,
+    })
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// All gates passed.
+    Accepted(Checklist),
+    /// Some gate refused it.
+    Rejected(Checklist, Report),
+    /// The answer is no checklist; where and why.
+    Unreadable(String),
+    /// No answer came.
+    NoAnswer(NoAnswer),
+}
+
+/// One attempt, kept whatever became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generation {
+    /// The task's id.
+    pub task: String,
+    /// The attempt, from 1.
+    pub attempt: u32,
+    /// Hash of the instruction.
+    pub instruction: Hash,
+    /// Hash of the verifier.
+    pub verifier: Hash,
+    /// Hash of the prompt ([`prompts::prompt_hash`]).
+    pub prompt: Hash,
+    /// The answer's text, where one came.
+    pub answer: Option<String>,
+    /// What became of it.
+    pub result: Fate,
+}
+
+/// Reads and checks the answer to an attempt's prompt.
+#[must_use]
+pub fn generation(
+    task: Task<'_>,
+    attempt: u32,
+    setting: Setting,
+    options: &Options,
+    answer: &Result<Answer, NoAnswer>,
+) -> Generation {
+    let result = match answer {
+        Err(missing) => Fate::NoAnswer(missing.clone()),
+        Ok(answer) => match read(answer) {
+            Err(fault) => Fate::Unreadable(fault),
+            Ok(checklist) => {
+                let report = crate::gates::check(task.instruction, task.verifier, &checklist, options);
+                if report.is_accepted() { Fate::Accepted(checklist) } else { Fate::Rejected(checklist, report) }
+            }
+        },
+    };
+    Generation {
+        task: task.id.to_owned(),
+        attempt,
+        instruction: instruction_hash(task.instruction),
+        verifier: task.verifier.hash(),
+        prompt: prompts::prompt_hash(&prompt(task, attempt, setting)),
+        answer: answer.as_ref().ok().map(|answer| answer.content.clone()),
+        result,
+    }
+}
+
+impl Generation {
+    /// `accepted`, `rejected`, `unreadable` or `no_answer`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self.result {
+            Fate::Accepted(_) => "accepted",
+            Fate::Rejected(..) => "rejected",
+            Fate::Unreadable(_) => "unreadable",
+            Fate::NoAnswer(_) => "no_answer",
+        }
+    }
+
+    /// The record for a ledger, `parthack.generation/1`.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let detail = match &self.result {
+            Fate::Accepted(_) => Value::Null,
+            Fate::Rejected(_, report) => report.json(),
+            Fate::Unreadable(fault) => json!(fault),
+            Fate::NoAnswer(missing) => json!(missing.code()),
+        };
+        json!({
+            "format": "parthack.generation/1", "task": self.task, "attempt": self.attempt, "result": self.word(), "detail": detail,
+            "instruction": self.instruction.hex(), "verifier": self.verifier.hex(), "prompt": self.prompt.hex(),
+            "prompts": prompts::hash().hex(), "answer": self.answer,
+        })
+    }
+
+    /// Hash, label `generation`, of the record's canonical bytes.
+    #[must_use]
+    pub fn hash(&self) -> Hash {
+        Hash::of("generation", &canonical(&self.json()))
+    }
+
+    /// Freezes an accepted generation; `None` for any other.
+    #[must_use]
+    pub fn freeze(&self) -> Option<Frozen> {
+        let Fate::Accepted(checklist) = &self.result else { return None };
+        Some(Frozen {
+            task: self.task.clone(),
+            instruction: self.instruction,
+            verifier: self.verifier,
+            generation: Some(Origin { attempt: self.attempt, record: self.hash() }),
+            checklist: checklist.clone(),
+        })
+    }
+}
+
+/// What to do next for a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Make this attempt.
+    Attempt(u32),
+    /// This attempt was accepted; there is nothing to do.
+    Accepted(u32),
+    /// This attempt failed; another is made only on an explicit command.
+    NeedsCommand(u32),
+}
+
+/// What to do after attempts whose numbers and words ([`Generation::word`]) are given in order. An attempt that got no answer is none
+/// and is made again.
+#[must_use]
+pub fn next(history: &[(u32, &str)], regenerate: bool) -> Next {
+    let last = history.iter().rev().find(|(_, word)| *word != "no_answer");
+    match last {
+        None => Next::Attempt(1),
+        Some((attempt, _)) if regenerate => Next::Attempt(attempt + 1),
+        Some((attempt, "accepted")) => Next::Accepted(*attempt),
+        Some((attempt, _)) => Next::NeedsCommand(*attempt),
+    }
+}
