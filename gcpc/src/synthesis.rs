@@ -4,7 +4,7 @@
 //! somebody asks for it; its number is in the prompt, so that a model at temperature 0 is not asked the same twice. The five categories are not
 //! mentioned: they audit, they do not guide.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use parthack_env::canonical::Hash;
 use parthack_env::input::{Cursor, InputError};
@@ -93,15 +93,14 @@ pub fn prompt(task: Task<'_>, attempt: u32, setting: Setting) -> Prompt {
 pub fn test_names(verifier: &Verifier) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut names = Vec::new();
-    for test in verifier.tests().iter().filter(|test| test.enforced) {
+    let enforced = verifier.tests().iter().filter(|test| test.enforced);
+    // Many parameters of one test are one name, and resolving is work.
+    for test in enforced.filter(|test| seen.insert((test.file.as_str(), test.base()))) {
         let base = test.base();
-        let name = match verifier.resolve(base) {
+        names.push(match verifier.resolve(base) {
             Resolution::Tests(_) => base.to_owned(),
             _ => format!("{}::{base}", test.file),
-        };
-        if seen.insert(name.clone()) {
-            names.push(name);
-        }
+        });
     }
     names
 }
@@ -121,12 +120,12 @@ fn verifier_lines(verifier: &Verifier, budget: usize) -> (Vec<Line>, usize) {
     let mut all: Vec<(Line, Option<usize>)> = Vec::new();
     for (number, (source, _)) in verifier.sources().iter().filter(|(_, kind)| *kind == SourceKind::Code).enumerate() {
         let text = plain(&source.text);
+        let own = verifier.tests().iter().filter(|test| test.file == source.path && test.line > 0);
+        let lines: BTreeMap<usize, &str> = own.map(|test| (test.line, test.text.as_str())).collect();
+        let ranges: Vec<_> = lines.into_iter().map(|(line, text)| line..line + text.lines().count()).collect();
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let place = index + 1;
-            let within = |test: &&crate::verifier::VerifierTest| {
-                test.file == source.path && (test.line..test.line + test.text.lines().count()).contains(&place)
-            };
-            let depth = verifier.tests().iter().find(within).map(|test| place - test.line);
+            let depth = ranges.iter().find(|range| range.contains(&place)).map(|range| place - range.start);
             all.push((Line { label: format!("v{}.{place}", number + 1), text: line.trim_end().to_owned() }, depth));
         }
     }

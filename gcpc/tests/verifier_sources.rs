@@ -168,3 +168,31 @@ fn the_hash_is_that_of_the_files() {
     assert_eq!(hash(vec![one.clone(), two.clone()]), hash(vec![two.clone(), one.clone()]));
     assert_ne!(hash(vec![one.clone()]), hash(vec![two]));
 }
+
+#[test]
+fn nothing_in_a_source_takes_for_ever_or_all_memory() {
+    let signs = "-".repeat(50_000);
+    let fixtures: String = (0..40)
+        .map(|n| {
+            format!(
+                "@pytest.fixture\ndef f{n}({}): pass\n\n",
+                (0..40).map(|m| format!("f{m}")).collect::<Vec<_>>().join(", ")
+            )
+        })
+        .collect();
+    let nested: String = (0..500).map(|depth| format!("{}class TestA:\n", " ".repeat(depth))).collect();
+    let brackets = "(".repeat(20_000);
+    let text = format!(
+        "import pytest\n\n{fixtures}\n@pytest.mark.parametrize('x', [{signs}1])\ndef test_signs(x): pass\n\ndef test_fixtures(f0): pass\n\n@pytest.mark.parametrize('a', range(9000))\n@pytest.mark.parametrize('b', range(9000))\ndef test_many(a, b): pass\n\n{nested}\nx = {brackets}\n"
+    );
+    let found = verifier("test_a.py", &text);
+    let all: Vec<(&str, bool)> = found.tests().iter().map(|test| (test.id.as_str(), test.open)).collect();
+    assert_eq!(all, [("test_signs", true), ("test_fixtures", false), ("test_many", true)]);
+}
+
+#[test]
+fn beside_code_broken_json_is_data() {
+    let found = Verifier::read(vec![source("test_a.py", "def test_x(): pass\n"), source("expected.json", "[NaN]")])
+        .expect("readable");
+    assert_eq!((ids(&found), found.notes().len(), found.sources().len()), (vec!["test_x".to_owned()], 1, 2));
+}

@@ -9,7 +9,7 @@ use super::{VerifierTest, split_node};
 ///
 /// # Errors
 /// A known shape with the wrong content.
-pub(super) fn tests(json: &Json<'_>, _path: &str) -> Result<Option<Vec<VerifierTest>>, InputError> {
+pub(super) fn tests(json: &Json<'_>) -> Result<Option<Vec<VerifierTest>>, InputError> {
     let root = Cursor::root(json);
     if let Some(results) = root.optional("results").filter(|results| results.json.get("tests").is_some()) {
         let tests = results.key("tests")?.items()?;

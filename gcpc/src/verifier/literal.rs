@@ -70,7 +70,9 @@ impl<'t> Module<'t> {
             "integer" => integer(self.text(node)).map(Value::Word),
             "float" => float(self.text(node)).map(Value::Word),
             "unary_operator" => {
-                let argument = self.value(node.child_by_field_name("argument")?)?;
+                let argument = self.resolve(node.child_by_field_name("argument")?);
+                // A sign before a sign is nobody's way to write a number, and might be nested without end.
+                let argument = if argument.kind() == "unary_operator" { None } else { self.value(argument) }?;
                 match (self.text(node.child_by_field_name("operator")?), argument) {
                     ("-", Value::Word(word)) if word.starts_with(|first: char| first.is_ascii_digit()) => {
                         Some(Value::Word(if word == "0" { word } else { format!("-{word}") }))

@@ -80,11 +80,13 @@ impl Verifier {
     /// file is named as pytest collects them (`test_*.py`, `*_test.py`), other Python files are sources alone.
     ///
     /// # Errors
-    /// A `.json` file that is no JSON, or whose shape is known and whose content is not what that shape needs. Source code with
+    /// A `.json` file that is no JSON (beside code it is taken for data and leaves a note), or whose shape is known and whose content is not what that shape needs. Source code with
     /// syntax errors is no error: it is read as far as it goes and leaves a note.
     pub fn read(mut sources: Vec<Source>) -> Result<Verifier, InputError> {
         sources.sort_by(|left, right| left.path.cmp(&right.path));
         let any_named = sources.iter().any(|source| is_named_as_test(&source.path));
+        let is_code = |source: &Source| [".py", ".sh", ".bash"].iter().any(|ending| source.path.ends_with(ending));
+        let has_code = sources.iter().any(is_code);
         let mut verifier = Verifier::default();
         let mut lists = Vec::new();
         for source in sources {
@@ -102,11 +104,20 @@ impl Verifier {
                 }
                 "json" => {
                     let in_file = |error: InputError| error.in_file(std::path::Path::new(&source.path));
-                    let json = Json::parse(source.text.as_bytes()).map_err(in_file)?;
+                    let json = match Json::parse(source.text.as_bytes()) {
+                        Ok(json) => json,
+                        Err(error) if has_code => {
+                            let text = format!("taken for data: {error}");
+                            verifier.notes.push(Note { file: source.path.clone(), line: 0, text });
+                            verifier.sources.push((source, kind));
+                            continue;
+                        }
+                        Err(error) => return Err(in_file(error)),
+                    };
                     if let Some(criteria) = tau::criteria(&json) {
                         kind = SourceKind::Checks;
                         tau::tests(&criteria, &source.path, &mut verifier.tests).map_err(in_file)?;
-                    } else if let Some(list) = listed::tests(&json, &source.path).map_err(in_file)? {
+                    } else if let Some(list) = listed::tests(&json).map_err(in_file)? {
                         lists.extend(list);
                     }
                 }

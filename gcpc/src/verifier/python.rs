@@ -271,16 +271,24 @@ impl<'m, 't> Collector<'m, 't> {
             self.module.text(name).contains("parameterized")
         };
         let has_hook = self.top.functions.iter().any(|of| of.name == "pytest_generate_tests");
-        has_hook || function.decorators.iter().any(expands) || self.needs_many(function, 0)
+        has_hook || function.decorators.iter().any(expands) || self.needs_many(function)
     }
 
-    fn needs_many(&self, function: &Function<'t>, depth: usize) -> bool {
-        let fixtures = self.top.functions.iter().filter(|of| function.parameters.contains(&of.name));
-        let mut fixtures = fixtures.filter(|of| of.decorators.iter().any(|decorator| self.is_fixture(*decorator)));
-        fixtures.any(|of| {
-            let is_many = of.decorators.iter().any(|decorator| self.module.text(*decorator).contains("params"));
-            is_many || (depth < MOST_DEPTH && self.needs_many(of, depth + 1))
-        })
+    /// Whether a fixture with `params` is among those that a function asks for, or that they ask for.
+    fn needs_many(&self, function: &Function<'t>) -> bool {
+        let mut names: Vec<&str> = function.parameters.clone();
+        let mut seen: BTreeSet<&str> = names.iter().copied().collect();
+        while let Some(name) = names.pop() {
+            let Some(of) = self.top.functions.iter().find(|of| of.name == name) else { continue };
+            let fixtures = of.decorators.iter().filter(|decorator| self.is_fixture(**decorator));
+            if fixtures.clone().any(|decorator| self.module.text(*decorator).contains("params")) {
+                return true;
+            }
+            if fixtures.count() > 0 {
+                names.extend(of.parameters.iter().copied().filter(|next| seen.insert(next)));
+            }
+        }
+        false
     }
 
     fn push(&self, function: &Function<'t>, path: &str, outer: &[Ids], takes_marks: bool, found: &mut Found) {

@@ -45,15 +45,15 @@ impl Verifier {
         };
         let wanted = last(reference);
         let mut near: Vec<(usize, &str)> = Vec::new();
-        for test in self.tests() {
-            let name = last(test.base());
+        let bases: BTreeSet<&str> = self.tests().iter().map(VerifierTest::base).collect();
+        for base in bases {
+            let name = last(base);
             let apart = distance(&wanted, &name);
             if 2 * apart <= wanted.chars().count().max(name.chars().count()) {
-                near.push((apart, test.base()));
+                near.push((apart, base));
             }
         }
         near.sort_unstable();
-        near.dedup();
         near.into_iter().take(MOST_NEAR).map(|(_, id)| id.to_owned()).collect()
     }
 }
