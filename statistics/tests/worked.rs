@@ -210,6 +210,33 @@ fn differences_that_do_not_fit_are_nearest() {
 }
 
 #[test]
+fn order_is_exact_where_cross_products_do_not_fit() {
+    // 2^20 + 1/2^100, and 2^20 + 64/(64·2^100 + 1), which is less by about 2^-206.
+    let above = Ratio::new((1 << 120) + 1, 1 << 100).unwrap();
+    let (part, whole) = ((1_i128 << 106) + 1, 1_i128 << 20);
+    let below = Ratio::new(whole * part + 64, part).unwrap();
+    assert_eq!(above.to_f64(), below.to_f64());
+    assert!(below < above && above.negated() < below.negated());
+    assert_eq!(above.cmp(&above), std::cmp::Ordering::Equal);
+}
+
+#[test]
+fn macro_auc_leaves_out_tasks_with_one_outcome() {
+    let logs = Clusters::from_pairs([
+        ("both", scored("1/2", false)),
+        ("both", scored("1", true)),
+        ("tied", scored("1/3", false)),
+        ("tied", scored("1/3", true)),
+        ("failed", scored("1", false)),
+    ]);
+    let found = macro_auc(&logs).unwrap();
+    assert_eq!(found.by_task.into_iter().collect::<Vec<_>>(), [("both", 1.0), ("tied", 0.5)]);
+    assert_eq!((found.macro_mean, found.undefined), (0.75, 1));
+    // Of six pairs, the log at 1 wins two and ties with the failed log at 1; that at 1/3 ties with its own task's.
+    assert_eq!(found.pooled, Some(0.5));
+}
+
+#[test]
 fn clusters_are_in_the_order_of_their_names() {
     let clusters = Clusters::from_pairs([("c", 1), ("a", 2), ("c", 3), ("b", 4)]);
     assert_eq!(clusters.all().copied().collect::<Vec<_>>(), [2, 4, 1, 3]);
