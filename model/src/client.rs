@@ -58,6 +58,8 @@ pub struct ClientOptions {
     pub tokens_per_minute: Option<u32>,
     /// The most that may be spent, `spent_before` included. With it, a model without a known price is an error.
     pub max_cost: Option<Cost>,
+    /// Whether a replay's miss is compared with the recordings to name the nearest; that reads many of them.
+    pub explain_misses: bool,
     /// What a run that is resumed has spent already.
     pub spent_before: Cost,
     /// What tokens cost.
@@ -84,6 +86,7 @@ impl ClientOptions {
             requests_per_minute: None,
             tokens_per_minute: None,
             max_cost: None,
+            explain_misses: true,
             spent_before: Cost::ZERO,
             prices: PriceTable::embedded(),
             environment: Environment::Process,
@@ -473,7 +476,7 @@ impl Client {
             attempt,
             key: request.key.clone(),
             folders: self.cassette.folders().map(|folder| folder.display().to_string()).collect(),
-            nearest: self.cassette.nearest(&wanted)?,
+            nearest: if self.options.explain_misses { self.cassette.nearest(&wanted)? } else { None },
         })))
     }
 

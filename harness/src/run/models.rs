@@ -72,7 +72,9 @@ impl Models {
                 let mode = ModelMode::Record;
                 (ClientOptions { mode, cassettes: Some(cassettes), read_cassettes, ..options }, false)
             }
-            Models::Replay { folders, strict } => (replaying(folders), !strict),
+            Models::Replay { folders, strict } => {
+                (ClientOptions { explain_misses: strict, ..replaying(folders) }, !strict)
+            }
         };
         let client = Client::new(ClientOptions { spent_before, ..options })?;
         let archive = Cassette::new(Some(archive), Vec::new());
@@ -119,7 +121,7 @@ impl Asking {
     /// # Errors
     /// As [`Models::asking`].
     pub fn reading(folders: Vec<PathBuf>) -> Result<Asking, RunError> {
-        let client = Client::new(replaying(folders.clone()))?;
+        let client = Client::new(ClientOptions { explain_misses: false, ..replaying(folders.clone()) })?;
         Ok(Asking { client, missing_is_no_verdict: true, archive: Cassette::new(None, folders), folder: None })
     }
 
