@@ -106,6 +106,9 @@ fn forbidden_edges() {
         ("parthack-attacker", &["parthack-certifier"][..]),
         ("parthack-model", &["parthack-certifier", "parthack-evaluators", "parthack-env"][..]),
         ("parthack-certifier", &["parthack-evaluators", "parthack-attacker", "parthack-model"][..]),
+        ("parthack-logs", &["parthack-certifier", "parthack-evaluators", "parthack-attacker", "parthack-model"][..]),
+        ("parthack-gcpc", &["parthack-certifier", "parthack-evaluators", "parthack-attacker"][..]),
+        ("parthack-statistics", &["parthack-certifier", "parthack-env", "parthack-model"][..]),
     ] {
         let output = Command::new(env!("CARGO"))
             .args(["tree", "--offline", "-p", crate_name, "--edges", "normal,build,dev", "--prefix", "none"])

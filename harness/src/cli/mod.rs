@@ -12,6 +12,8 @@ mod claimed_log;
 mod describe;
 mod doctor;
 mod evaluators;
+mod gcpc;
+mod import;
 mod models;
 mod output;
 mod places;
@@ -69,6 +71,8 @@ enum Command {
     Task(task::Args),
     Evaluators(evaluators::Args),
     Cassette(cassette::Args),
+    Import(import::Args),
+    Gcpc(gcpc::Args),
     Schema(schema::Args),
     Doctor(doctor::Args),
     Bench(bench::Args),
@@ -162,6 +166,8 @@ fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Man(args) => shell::man(args, out),
         Command::Evaluators(args) => evaluators::run(args, out),
         Command::Cassette(args) => cassette::run(args, out),
+        Command::Import(args) => import::run(args, out),
+        Command::Gcpc(args) => gcpc::run(args, out),
         Command::Evaluate(args) => evaluators::serve(args, out),
     };
     output.flush()?;

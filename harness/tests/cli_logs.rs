@@ -1,0 +1,83 @@
+//! `parthack import` and `parthack gcpc`: what they print, and how they end.
+
+mod cli_support;
+
+use std::fs;
+use std::path::Path;
+
+use cli_support::{Done, parthack, works};
+use serde_json::{Value, json};
+
+fn written(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    fs::write(&path, text).expect("written");
+    path.display().to_string()
+}
+
+fn labels(yes: usize, no: usize, abstain: usize, outcome: &Value) -> String {
+    let label = |(number, label): (usize, &str)| json!({"id": format!("c{number}"), "route": "judge", "label": label});
+    let all = [vec!["yes"; yes], vec!["no"; no], vec!["abstain"; abstain]].concat();
+    let items: Vec<Value> = (1..).zip(all).map(label).collect();
+    json!({"format": "parthack.labels/1", "items": items, "outcome": outcome}).to_string()
+}
+
+#[test]
+fn labels_are_scored_as_the_paper_works_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let score = |yes, no, abstain, outcome: Value| -> Value {
+        let path = written(folder.path(), "labels.json", &labels(yes, no, abstain, &outcome));
+        works(&["gcpc", "score", &path, "--format", "json"]).json()
+    };
+    for (yes, no, expected) in [(3, 6, 0.3), (5, 4, 0.5), (9, 0, 0.9)] {
+        assert_eq!(score(yes, no, 0, json!("fail"))["gcpc_outcome"], expected);
+    }
+    let perfect = score(9, 0, 0, json!("fail"));
+    assert_eq!((&perfect["gcpc"], &perfect["perfect"]), (&json!(1.0), &json!(1)), "the endpoint is not in Perfect");
+    let abstained = score(1, 1, 2, json!("fail"));
+    assert_eq!((&abstained["gcpc"], &abstained["evidence_coverage"]), (&json!(0.5), &json!(0.5)));
+    let open = score(0, 0, 2, Value::Null);
+    assert!(open["gcpc"].is_null() && open["gcpc_outcome"].is_null());
+    let path = written(folder.path(), "labels.json", &labels(1, 0, 0, &json!("fail")));
+    assert!(works(&["gcpc", "score", &path]).out.contains("GCPC with outcome    0.500 (1/2)"));
+}
+
+#[test]
+fn labels_that_are_none_are_refused_with_their_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let twice = r#"{"format":"parthack.labels/1","items":[{"id":"c1","route":"judge","label":"yes"},{"id":"c1","route":"judge","label":"no"}],"outcome":null}"#;
+    for (text, part) in [
+        (labels(1, 0, 0, &json!("won")).as_str(), "/outcome"),
+        (&labels(1, 0, 0, &Value::Null).replace("yes", "maybe"), "/items/0/label"),
+        (twice, "c1"),
+        ("[", "labels.json"),
+    ] {
+        let path = written(folder.path(), "labels.json", text);
+        let Done { code, err, .. } = parthack(&["gcpc", "score", &path]);
+        assert!(code == 3 && err.contains(part), "{text}: {code} {err}");
+    }
+}
+
+#[test]
+fn one_bad_file_stops_no_import() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let good = r#"{"messages":[{"role":"user","content":"2+2?"},{"role":"assistant","content":"4"}]}"#;
+    let good = written(folder.path(), "good.jsonl", good);
+    let bad = written(folder.path(), "bad.jsonl", r#"{"messages":["#);
+    let root = folder.path().display().to_string();
+
+    let done = parthack(&["import", "openai", &root, "--summary", "--format", "json"]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    let summary: Value = serde_json::from_str(&done.out).expect("JSON");
+    assert_eq!((&summary["logs"], &summary["files_refused"]), (&json!(1), &json!(1)), "{summary:#}");
+    assert!(done.err.contains("bad.jsonl"), "{}", done.err);
+    assert_eq!(parthack(&["import", "openai", &root, "--summary", "--strict"]).code, 3);
+    assert_eq!(parthack(&["import", "openai", &bad, "--summary"]).code, 3);
+    assert_eq!(parthack(&["import", "openai", "no-such-file", "--summary"]).code, 3);
+    assert!(works(&["import", "openai", &good, "--summary"]).out.contains("logs          1 of"));
+
+    let lines = works(&["import", "openai", &good]).out;
+    let log: Value = serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(log["log"]["steps"].as_array().expect("steps").len(), 2);
+    let unknown = parthack(&["import", "paper", &good]);
+    assert!(unknown.code == 2 && unknown.err.contains("harbor-tasks"), "{}", unknown.err);
+}
