@@ -96,7 +96,7 @@ impl InputError {
 }
 
 /// Appends `/key`, escaped as RFC 6901 asks.
-pub(crate) fn push_key(pointer: &mut String, key: &str) {
+pub fn push_key(pointer: &mut String, key: &str) {
     pointer.push('/');
     for character in key.chars() {
         match character {
@@ -108,7 +108,7 @@ pub(crate) fn push_key(pointer: &mut String, key: &str) {
 }
 
 /// Appends `/index`.
-pub(crate) fn push_index(pointer: &mut String, index: usize) {
+pub fn push_index(pointer: &mut String, index: usize) {
     pointer.push('/');
     pointer.push_str(&index.to_string());
 }

@@ -6,6 +6,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use parthack_env::input::push_index;
+
 use crate::fault::{Fault, RefusalCode};
 use crate::json::{self, Notes};
 use crate::limits::MAX_FILE_BYTES;
@@ -77,7 +79,7 @@ pub(crate) fn each(
     let base = pointer.to_owned();
     Box::new(ranges.into_iter().enumerate().map(move |(index, range)| {
         let mut pointer = base.clone();
-        json::push_index(&mut pointer, index);
+        push_index(&mut pointer, index);
         let (value, notes) = json::parse_part(&text, range, &pointer)?;
         read(&Node::new(&value, pointer), notes)
     }))

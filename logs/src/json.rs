@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use parthack_env::input::Place;
+use parthack_env::input::{Place, push_index, push_key};
 use parthack_env::json::Json;
 
 use crate::fault::{Fault, RefusalCode};
@@ -475,24 +475,6 @@ impl<'a, 'p> Parser<'a, 'p> {
         }
         Fault::new(RefusalCode::Syntax, Place::Text { line, column, pointer }, found, expected)
     }
-}
-
-/// Appends `/key`, escaped as RFC 6901 asks.
-pub(crate) fn push_key(pointer: &mut String, key: &str) {
-    pointer.push('/');
-    for character in key.chars() {
-        match character {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            other => pointer.push(other),
-        }
-    }
-}
-
-/// Appends `/index`.
-pub(crate) fn push_index(pointer: &mut String, index: usize) {
-    pointer.push('/');
-    pointer.push_str(&index.to_string());
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! A JSON value and the pointer that leads to it.
 
+use parthack_env::input::{push_index, push_key};
 use parthack_env::json::Json;
 
 use crate::fault::{Fault, RefusalCode};
-use crate::json::{list_keys, push_index, push_key};
+use crate::json::list_keys;
 
 /// A place in a document.
 #[derive(Debug, Clone)]

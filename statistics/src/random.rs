@@ -1,7 +1,6 @@
 //! Random numbers of our own: a tree of streams keyed by (seed, purpose), integers only.
 //!
-//! The scheme is the project's, word for word the harness's "parthack random stream v1", so both draw the same
-//! numbers and the harness can take this module for its own. The root's key is BLAKE3's `derive_key` of
+//! The scheme is the project's own, "parthack random stream v1". The root's key is BLAKE3's `derive_key` of
 //! [`ROOT_CONTEXT`] over the seed (8 bytes, little-endian); a child's key is BLAKE3, keyed with its parent's key, over
 //! the purpose in UTF-8. A stream is xoshiro256++ whose four words of state are a key's 32 bytes, little-endian. No
 //! dependency's generator or distribution takes part: an update of one can't change a table.
@@ -16,6 +15,10 @@ pub const ROOT_CONTEXT: &str = "parthack random stream v1";
 /// let key = StreamKey::root(7).child("bootstrap").child("tasks=15");
 /// assert_eq!(key.stream().next_u64(), key.stream().next_u64(), "the same key gives the same stream");
 /// assert_ne!(key.stream().next_u64(), StreamKey::root(8).stream().next_u64());
+/// let mut stream = key.stream();
+/// let draws: Vec<u32> = (0..4).map(|_| stream.below(15)).collect();
+/// assert!(draws.iter().all(|draw| *draw < 15));
+/// assert_eq!(draws[0], key.stream().below(15), "the same key gives the same stream");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamKey([u8; 32]);
@@ -86,5 +89,16 @@ impl RandomStream {
             }
         }
         (product >> 32) as u32
+    }
+
+    /// Puts `items` into a uniformly random order (Fisher and Yates, from the end).
+    ///
+    /// # Panics
+    /// If there are more than 2^32 − 1 items.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let bound = u32::try_from(last + 1).expect("more items than a shuffle can index");
+            items.swap(last, self.below(bound) as usize);
+        }
     }
 }

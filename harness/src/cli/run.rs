@@ -204,9 +204,10 @@ fn prepare_replay(args: &Args, suite: &Suite, places: &Places, roles: &Roles) ->
         return Err(Failure::absent(message, "record some with --model-mode record --cassettes DIR"));
     }
     let cassette = Cassette::new(None, vec![folder.clone()]);
-    let judge = recorded_role(&cassette, "judge", roles.judge.as_ref())?;
-    let checklist = recorded_role(&cassette, "checklist", roles.checklist.as_ref())?;
-    let attacker_role = recorded_role(&cassette, "attacker", roles.attacker.as_ref())?;
+    let mut recorded = cassette.roles().map_err(RunError::from)?;
+    let judge = recorded_role(&mut recorded, "judge", roles.judge.as_ref())?;
+    let checklist = recorded_role(&mut recorded, "checklist", roles.checklist.as_ref())?;
+    let attacker_role = recorded_role(&mut recorded, "attacker", roles.attacker.as_ref())?;
     let folders = vec![folder];
     let mut semantic = None;
     if let Some(judge) = judge {

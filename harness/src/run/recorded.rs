@@ -7,7 +7,6 @@ use parthack_env::payload::payload;
 use parthack_env::replay::Replay;
 use parthack_evaluators::judge::{self, AnswerMode};
 use parthack_evaluators::registry::payload_hash;
-use parthack_model::cassette::Cassette;
 use parthack_model::role::RoleConfig;
 
 use crate::ledger::Subject;
@@ -17,16 +16,17 @@ use crate::run::manifest::{FrozenJudge, Recorded, SemanticChoices, freeze_judge}
 use crate::run::models::Asking;
 use crate::run::suite::Suite;
 
-/// The one configuration that a cassette has of a role: the one that `wanted` names, or the only one there is.
+/// Takes the one configuration of a role out of what a cassette has ([`parthack_model::cassette::Cassette::roles`]): the one
+/// that `wanted` names, or the only one there is.
 ///
 /// # Errors
 /// [`RunError::Usage`] for none, or for several to choose from.
 pub fn recorded_role(
-    cassette: &Cassette,
+    recorded: &mut BTreeMap<String, Vec<RoleConfig>>,
     role: &str,
     wanted: Option<&RoleConfig>,
 ) -> Result<Option<RoleConfig>, RunError> {
-    let mut recorded = cassette.roles()?.remove(role).unwrap_or_default();
+    let mut recorded = recorded.remove(role).unwrap_or_default();
     if let Some(wanted) = wanted {
         recorded.retain(|config| config.name() == wanted.name());
         if recorded.is_empty() {

@@ -12,7 +12,6 @@ pub mod honest;
 pub mod mechanism;
 pub mod paired;
 pub mod proportion;
-pub mod random;
 pub mod rollback;
 mod scaled;
 pub mod score;
@@ -22,6 +21,7 @@ pub use attack::{ATTACK_THRESHOLD, AttackCell, AttackOutcome, AttackSummary, SEN
 pub use bootstrap::{Bootstrap, BootstrapPlan, Interval, MeanEstimate};
 pub use honest::{HonestCell, HonestSummary};
 pub use mechanism::{PairedDifference, PerTask};
+pub use parthack_statistics::random;
 pub use proportion::Proportion;
 pub use rollback::{RollbackCell, RollbackSummary};
 pub use score::Score;
