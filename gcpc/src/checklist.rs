@@ -6,12 +6,14 @@
 use parthack_env::canonical::{Hash, canonical_bytes, canonical_bytes_without};
 use parthack_env::input::{Cursor, InputError};
 use parthack_env::json::Json;
+use serde::{Deserialize, Serialize};
 
 /// The name of the format.
 pub const CHECKLIST_FORMAT: &str = "parthack.checklist/1";
 
 /// How an item can be verified (G §3.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Route {
     /// A published verifier test covers it.
     Assertion,

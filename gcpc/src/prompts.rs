@@ -36,6 +36,14 @@ files! {
     REPLACEMENT = "replacement-1",
     CATEGORIES = "categories-1",
     IRRELEVANT_CATEGORIES = "irrelevant-categories-1",
+    BASELINE = "baseline-1",
+    HOLISTIC = "holistic-1",
+    GENERIC = "generic-1",
+    GENERIC_QUESTIONS = "generic-questions-1",
+    TICK_QUESTIONS = "tick-questions-1",
+    TICK = "tick-1",
+    TICK_TRAJECTORY_QUESTIONS = "tick-trajectory-questions-1",
+    TICK_TRAJECTORY = "tick-trajectory-1",
 }
 
 impl PromptFile {
