@@ -293,13 +293,13 @@ pub enum Next {
 }
 
 /// What to do after attempts whose numbers and words ([`Generation::word`]) are given in order. An attempt that got no answer is none
-/// and is made again.
+/// and is made again, unless another one is wanted.
 #[must_use]
 pub fn next(history: &[(u32, &str)], regenerate: bool) -> Next {
-    let last = history.iter().rev().find(|(_, word)| *word != "no_answer");
-    match last {
+    match history.last() {
         None => Next::Attempt(1),
         Some((attempt, _)) if regenerate => Next::Attempt(attempt + 1),
+        Some((attempt, "no_answer")) => Next::Attempt(*attempt),
         Some((attempt, "accepted")) => Next::Accepted(*attempt),
         Some((attempt, _)) => Next::NeedsCommand(*attempt),
     }

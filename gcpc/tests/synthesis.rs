@@ -133,7 +133,12 @@ fn another_attempt_needs_a_command() {
     assert_eq!(next(&[(1, "no_answer")], false), Next::Attempt(1));
     assert_eq!(next(&[(1, "rejected")], false), Next::NeedsCommand(1));
     assert_eq!(next(&[(1, "rejected")], true), Next::Attempt(2));
-    assert_eq!(next(&[(1, "rejected"), (2, "no_answer")], false), Next::NeedsCommand(1));
+    assert_eq!(next(&[(1, "rejected"), (2, "no_answer")], false), Next::Attempt(2), "it was asked for");
+    assert_eq!(
+        next(&[(1, "no_answer")], true),
+        Next::Attempt(2),
+        "a model that never answers the first is not asked it for ever"
+    );
     assert_eq!(next(&[(1, "rejected"), (2, "accepted")], false), Next::Accepted(2));
     assert_eq!(next(&[(1, "accepted")], true), Next::Attempt(2));
 }

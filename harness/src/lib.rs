@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub mod cli;
 pub mod exact;
 pub mod failure;
+pub mod gcpc;
 pub mod ledger;
 pub mod locate;
 pub mod published;

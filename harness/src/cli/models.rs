@@ -1,11 +1,17 @@
 //! Flags about models: whether they take part, who plays which role, and what it may cost.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use parthack_env::input::{InputError, Place};
 use parthack_evaluators::judge::AnswerMode;
+use parthack_model::client::{ClientOptions, ModelMode};
+use parthack_model::price::{Cost, PriceTable};
 use parthack_model::role::{Reasoning, RoleConfig};
 
 use crate::failure::Failure;
+use crate::locate::read_input;
 use crate::run::attackers::FeedbackKind;
 
 /// What models do in a run.
@@ -51,10 +57,10 @@ pub(super) enum FeedbackArg {
     PublicScore,
 }
 
-/// Flags about models.
+/// Flags about the client of models: the same wherever models are asked.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Models")]
-pub(super) struct ModelArgs {
+pub(super) struct ClientArgs {
     /// Whether models are asked, recorded or replayed [default: no model takes part]
     #[arg(long, value_enum, value_name = "MODE")]
     pub(super) model_mode: Option<ModelModeArg>,
@@ -65,18 +71,6 @@ pub(super) struct ModelArgs {
     /// (judge=deepseek/deepseek-chat,reasoning=on,max_tokens=4096,temperature=0,timeout_seconds=600,top_logprobs=5)
     #[arg(long, value_name = "ROLE=PROVIDER/MODEL")]
     pub(super) role: Vec<String>,
-    /// How judges answer [default: number; for replay, what is recorded]
-    #[arg(long, value_enum, value_name = "MODE")]
-    answer_mode: Option<AnswerModeArg>,
-    /// Don't ask about honest trajectories again to measure noise and order sensitivity
-    #[arg(long)]
-    pub(super) no_probes: bool,
-    /// Attempts of a model on each task against each target
-    #[arg(long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(super) budget: u32,
-    /// What an attempt of a model hears of those before it, never a certifier's verdict
-    #[arg(long, value_enum, default_value_t = FeedbackArg::None, value_name = "WHAT")]
-    feedback: FeedbackArg,
     /// Stop before the run has cost more, in US dollars
     #[arg(long, value_name = "USD")]
     pub(super) max_cost: Option<String>,
@@ -92,12 +86,32 @@ pub(super) struct ModelArgs {
     /// Tokens a minute at each provider [default: no limit]
     #[arg(long, value_name = "N")]
     pub(super) tokens_per_minute: Option<u32>,
-    /// Say how many calls the run would make and what they would cost at most, and stop
-    #[arg(long)]
-    pub(super) dry_run: bool,
     /// End with exit code 0 although cells are without a verdict
     #[arg(long)]
     pub(super) allow_missing: bool,
+}
+
+/// Flags about models in a run.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Models")]
+pub(super) struct ModelArgs {
+    #[command(flatten)]
+    pub(super) client: ClientArgs,
+    /// How judges answer [default: number; for replay, what is recorded]
+    #[arg(long, value_enum, value_name = "MODE")]
+    answer_mode: Option<AnswerModeArg>,
+    /// Don't ask about honest trajectories again to measure noise and order sensitivity
+    #[arg(long)]
+    pub(super) no_probes: bool,
+    /// Attempts of a model on each task against each target
+    #[arg(long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(super) budget: u32,
+    /// What an attempt of a model hears of those before it, never a certifier's verdict
+    #[arg(long, value_enum, default_value_t = FeedbackArg::None, value_name = "WHAT")]
+    feedback: FeedbackArg,
+    /// Say how many calls the run would make and what they would cost at most, and stop
+    #[arg(long)]
+    pub(super) dry_run: bool,
 }
 
 /// Roles as the user set them.
@@ -125,7 +139,9 @@ impl ModelArgs {
             FeedbackArg::PublicScore => FeedbackKind::PublicScore,
         }
     }
+}
 
+impl ClientArgs {
     /// The roles that the user set.
     pub(super) fn roles(&self) -> Result<Roles, Failure> {
         let mut roles = Roles::default();
@@ -147,6 +163,32 @@ impl ModelArgs {
             *slot = Some(config);
         }
         Ok(roles)
+    }
+
+    /// Options of the client, but for its mode and its cassettes.
+    pub(super) fn options(&self, stop: &Arc<AtomicBool>) -> Result<ClientOptions, Failure> {
+        let mut prices = PriceTable::embedded();
+        if let Some(path) = &self.prices {
+            let bytes = read_input(path)?;
+            let text = String::from_utf8_lossy(&bytes);
+            let read = PriceTable::read(&text).map_err(|fault| {
+                InputError::new(Place::File, fault, "a table of prices (parthack.prices/1)").in_file(path)
+            })?;
+            prices = prices.overridden_by(read);
+        }
+        let max_cost = self.max_cost.as_deref().map(|text| {
+            let wrong = || Failure::usage(format!("--max-cost: found {text:?}"), "US dollars such as 2.50");
+            Cost::from_dollars(text).ok_or_else(wrong)
+        });
+        Ok(ClientOptions {
+            concurrency: self.concurrency as usize,
+            requests_per_minute: self.requests_per_minute,
+            tokens_per_minute: self.tokens_per_minute,
+            max_cost: max_cost.transpose()?,
+            prices,
+            stop: Arc::clone(stop),
+            ..ClientOptions::new(ModelMode::Live)
+        })
     }
 }
 

@@ -8,18 +8,17 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use parthack_attacker::search::SearchOptions;
-use parthack_env::input::{InputError, Place};
 use parthack_evaluators::judge::{self, AnswerMode};
 use parthack_model::accounting::Estimate;
 use parthack_model::cassette::Cassette;
-use parthack_model::client::{Client, ClientOptions, ModelMode};
-use parthack_model::price::{Cost, PriceTable};
+use parthack_model::client::Client;
+use parthack_model::price::Cost;
 use parthack_model::role::RoleConfig;
 
 use crate::cli::models::{ModelArgs, ModelModeArg, Roles};
 use crate::cli::{Output, SealedArgs, SuiteArgs};
 use crate::failure::{Exit, Failure};
-use crate::locate::{Places, read_input};
+use crate::locate::Places;
 use crate::run::attackers::{Attacker, ModelAttacker};
 use crate::run::certifier_process::CertifierProcess;
 use crate::run::certifying::Certify;
@@ -122,15 +121,15 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     print(&report, args.format, out)?;
     print_spent(&report);
     match Exit::from_code(report.exit_code()) {
-        Exit::Incomplete if args.models.allow_missing => Ok(Exit::Done),
+        Exit::Incomplete if args.models.client.allow_missing => Ok(Exit::Done),
         exit => Ok(exit),
     }
 }
 
 /// Threads: a call that is waited for takes a thread, and next to no time of a core.
 fn threads_of(args: &Args) -> usize {
-    let asking = matches!(args.models.model_mode, Some(ModelModeArg::Live | ModelModeArg::Record));
-    let calls = if asking { args.models.concurrency as usize } else { 0 };
+    let asking = matches!(args.models.client.model_mode, Some(ModelModeArg::Live | ModelModeArg::Record));
+    let calls = if asking { args.models.client.concurrency as usize } else { 0 };
     threads(args.threads).max(calls)
 }
 
@@ -183,9 +182,9 @@ struct PreparedModels {
 }
 
 fn prepare(args: &Args, suite: &Suite, places: &Places, stop: &Arc<AtomicBool>) -> Result<PreparedModels, Failure> {
-    let roles = args.models.roles()?;
+    let roles = args.models.client.roles()?;
     let any_role = roles != Roles::default();
-    match args.models.model_mode {
+    match args.models.client.model_mode {
         None if any_role => {
             Err(Failure::usage("--role: no model takes part", "add --model-mode live, record or replay"))
         }
@@ -196,7 +195,7 @@ fn prepare(args: &Args, suite: &Suite, places: &Places, stop: &Arc<AtomicBool>) 
 }
 
 fn prepare_replay(args: &Args, suite: &Suite, places: &Places, roles: &Roles) -> Result<PreparedModels, Failure> {
-    let folder = args.models.cassettes.clone().or_else(|| places.recordings()).ok_or_else(|| {
+    let folder = args.models.client.cassettes.clone().or_else(|| places.recordings()).ok_or_else(|| {
         Failure::absent("no recordings come with this suite", "name a folder of recorded exchanges with --cassettes")
     })?;
     if !holds_recordings(&folder) {
@@ -240,7 +239,7 @@ fn prepare_asking(
     mode: ModelModeArg,
     stop: &Arc<AtomicBool>,
 ) -> Result<PreparedModels, Failure> {
-    let options = client_options(args, stop)?;
+    let options = args.models.client.options(stop)?;
     let asking = Client::new(options.clone()).map_err(RunError::Model)?;
     let resolve = |role: Option<RoleConfig>| -> Result<Option<RoleConfig>, RunError> {
         Ok(role.map(|role| asking.resolve_identity(&role)).transpose()?)
@@ -256,7 +255,7 @@ fn prepare_asking(
     });
     let models = match mode {
         ModelModeArg::Record => {
-            let folder = args.models.cassettes.clone().or_else(|| places.recordings()).ok_or_else(|| {
+            let folder = args.models.client.cassettes.clone().or_else(|| places.recordings()).ok_or_else(|| {
                 Failure::usage("--model-mode record: no folder to record into", "name one with --cassettes DIR")
             })?;
             Models::Record(options, folder)
@@ -264,32 +263,6 @@ fn prepare_asking(
         _ => Models::Live(options),
     };
     Ok(PreparedModels { semantic, models, attacker_role })
-}
-
-fn client_options(args: &Args, stop: &Arc<AtomicBool>) -> Result<ClientOptions, Failure> {
-    let args = &args.models;
-    let mut prices = PriceTable::embedded();
-    if let Some(path) = &args.prices {
-        let bytes = read_input(path)?;
-        let text = String::from_utf8_lossy(&bytes);
-        let read = PriceTable::read(&text).map_err(|fault| {
-            InputError::new(Place::File, fault, "a table of prices (parthack.prices/1)").in_file(path)
-        })?;
-        prices = prices.overridden_by(read);
-    }
-    let max_cost = args.max_cost.as_deref().map(|text| {
-        let wrong = || Failure::usage(format!("--max-cost: found {text:?}"), "US dollars such as 2.50");
-        Cost::from_dollars(text).ok_or_else(wrong)
-    });
-    Ok(ClientOptions {
-        concurrency: args.concurrency as usize,
-        requests_per_minute: args.requests_per_minute,
-        tokens_per_minute: args.tokens_per_minute,
-        max_cost: max_cost.transpose()?,
-        prices,
-        stop: Arc::clone(stop),
-        ..ClientOptions::new(ModelMode::Live)
-    })
 }
 
 /// The path of this executable: the evaluator processes are started from it.

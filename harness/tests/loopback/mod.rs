@@ -88,8 +88,18 @@ fn read_request(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
 fn completion(body: &[u8]) -> Value {
     let request: Value = serde_json::from_slice(body).expect("a JSON body");
     let seed = body.iter().fold(17_u64, |seed, byte| seed.wrapping_mul(1_099_511_628_211) ^ u64::from(*byte));
-    let schema = &request["response_format"]["json_schema"]["schema"];
-    let content = sample(schema, &mut Draws(seed)).to_string();
+    let form = &request["response_format"]["json_schema"];
+    let user = request["messages"]
+        .as_array()
+        .and_then(|all| all.last())
+        .map_or("", |last| last["content"].as_str().unwrap_or_default());
+    let mut draws = Draws(seed);
+    let content = match form["name"].as_str() {
+        Some("gcpc_checklist") => checklist(user, &form["schema"], &mut draws),
+        Some("gcpc_verdicts") => verdicts(user, &form["schema"], &mut draws),
+        _ => sample(&form["schema"], &mut draws),
+    };
+    let content = content.to_string();
     json!({
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}],
         "usage": {"prompt_tokens": body.len() / 4, "completion_tokens": content.len() / 4},
@@ -140,4 +150,40 @@ fn sample(schema: &Value, draws: &mut Draws) -> Value {
         "null" => Value::Null,
         _ => json!(format!("The ledger of part {} is closed and stays closed.", draws.below(1000))),
     }
+}
+
+/// Lines of a block of data: label and text.
+fn block<'u>(name: &str, user: &'u str) -> Vec<(&'u str, &'u str)> {
+    let lines = user.lines().skip_while(|line| !line.starts_with(&format!("<{name} "))).skip(1);
+    lines.take_while(|line| !line.starts_with("</")).filter_map(|line| line.split_once("| ")).collect()
+}
+
+/// A checklist that the gates accept where the instruction has four lines or more: each line quoted, and said in words of no code. An instruction that
+/// speaks of misquoting is misquoted.
+fn checklist(user: &str, schema: &Value, draws: &mut Draws) -> Value {
+    const WORDS: [&str; 6] = ["address", "refund", "exchange", "receipt", "delivery", "greeting"];
+    let test = &schema["properties"]["items"]["items"]["properties"]["test"]["enum"];
+    let tests: Vec<&str> = test.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let lines = block("instruction", user).into_iter().filter(|(_, text)| text.split_whitespace().count() > 3);
+    let item = |((_, text), word): ((&str, &str), &str)| {
+        let test = tests[draws.below(tests.len())];
+        let text = if user.contains("misquoted") { text.replace("the", "this") } else { text.to_owned() };
+        let route = if test == "none" { "judge" } else { "assertion" };
+        json!({"quote": text, "requirement": format!("What concerns the {word} is settled."), "route": route, "test": test})
+    };
+    json!({"items": lines.zip(WORDS).map(item).collect::<Vec<_>>()})
+}
+
+/// Verdicts whose evidence really stands in the log.
+fn verdicts(user: &str, schema: &Value, draws: &mut Draws) -> Value {
+    let evidence: Vec<(&str, &str)> =
+        block("log", user).into_iter().filter(|(label, _)| label.starts_with(['o', 'f'])).collect();
+    let verdicts = schema["properties"]["verdicts"]["properties"].as_object().cloned().unwrap_or_default();
+    let verdict = |(id, schema): (&String, &Value)| {
+        let (span, text) = evidence[draws.below(evidence.len())];
+        let text: String = text.chars().take(40).collect();
+        let label = sample(&schema["properties"]["verdict"], draws);
+        (id.clone(), json!({"evidence": [{"span": span, "text": text}], "verdict": label}))
+    };
+    json!({"verdicts": verdicts.iter().map(verdict).collect::<Map<_, _>>()})
 }

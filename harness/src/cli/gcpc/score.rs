@@ -1,9 +1,8 @@
-//! `parthack gcpc`: Grounded Checklist Partial Credit over anyone's labels.
+//! `parthack gcpc score`: the scores of anyone's labels.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::Subcommand;
 use parthack_gcpc::metrics::score;
 use parthack_gcpc::outcome::Labels;
 use serde_json::Value;
@@ -12,25 +11,13 @@ use crate::cli::{Output, ReportFormat};
 use crate::failure::{Exit, Failure};
 use crate::locate::read_input;
 
-/// Grounded Checklist Partial Credit
-#[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    Score(ScoreArgs),
-}
-
 /// Score the labels of a checklist, before and after the official outcome
 ///
 /// The file: {"format":"parthack.labels/1","items":[{"id":"c1","route":"assertion","label":"yes"}],"outcome":"fail"}; route is assertion,
 /// generated or judge, label is yes, no or abstain, outcome is pass, fail or null.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  parthack gcpc score labels.json --format json")]
-struct ScoreArgs {
+pub(super) struct Args {
     /// File of labels (parthack.labels/1)
     #[arg(value_name = "LABELS")]
     labels: PathBuf,
@@ -40,12 +27,6 @@ struct ScoreArgs {
 }
 
 pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
-    match &args.command {
-        Command::Score(args) => score_labels(args, out),
-    }
-}
-
-fn score_labels(args: &ScoreArgs, out: &mut Output) -> Result<Exit, Failure> {
     let bytes = read_input(&args.labels)?;
     let labels = Labels::read(&bytes).map_err(|error| error.in_file(&args.labels))?;
     let report = score(&labels).json();

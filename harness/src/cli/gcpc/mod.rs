@@ -1,0 +1,124 @@
+//! `parthack gcpc`: Grounded Checklist Partial Credit over anyone's logs (G §3).
+
+mod check;
+mod freeze;
+mod judge;
+mod score;
+mod source;
+mod synthesize;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Subcommand;
+use parthack_model::cassette::Cassette;
+use parthack_model::client::Client;
+use parthack_model::role::RoleConfig;
+
+use crate::cli::Output;
+use crate::cli::models::{ClientArgs, ModelModeArg};
+use crate::failure::{Exit, Failure};
+use crate::gcpc::folder::GcpcFolder;
+use crate::gcpc::pipeline::Pipeline;
+use crate::run::error::RunError;
+use crate::run::interrupt::stop_on_signal;
+use crate::run::models::{Models, archive_folder, holds_recordings};
+use crate::run::recorded::recorded_role;
+use crate::run::spending;
+
+/// Grounded Checklist Partial Credit
+///
+/// The order of work: synthesize checklists, freeze them, judge logs by them, analyze. Everything is kept in one folder.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Synthesize(synthesize::Args),
+    Check(check::Args),
+    Freeze(freeze::Args),
+    Judge(judge::Args),
+    Score(score::Args),
+}
+
+pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
+    match &args.command {
+        Command::Synthesize(args) => synthesize::run(args, out),
+        Command::Check(args) => check::run(args, out),
+        Command::Freeze(args) => freeze::run(args, out),
+        Command::Judge(args) => judge::run(args, out),
+        Command::Score(args) => score::run(args, out),
+    }
+}
+
+/// The models of a command on a folder.
+fn pipeline(args: &ClientArgs, folder: &GcpcFolder) -> Result<Pipeline, Failure> {
+    let run = folder.as_run();
+    let roles = args.roles()?;
+    if roles.attacker.is_some() {
+        return Err(Failure::usage("--role attacker: there is no attacker here", "the roles are checklist and judge"));
+    }
+    let mode = args.model_mode.ok_or_else(|| {
+        Failure::usage(
+            "no model takes part",
+            "add --model-mode live, record or replay, and --role judge=PROVIDER/MODEL",
+        )
+    })?;
+    let (models, checklist, judge) = match mode {
+        ModelModeArg::Replay => {
+            let recordings = args.cassettes.clone().unwrap_or_else(|| archive_folder(&run));
+            if !holds_recordings(&recordings) {
+                let message = format!("{}: no recorded exchanges in it (no folder exchanges/)", recordings.display());
+                return Err(Failure::absent(message, "record some with --model-mode record --cassettes DIR"));
+            }
+            let cassette = Cassette::new(None, vec![recordings.clone()]);
+            let mut recorded = cassette.roles().map_err(RunError::from)?;
+            let checklist = recorded_role(&mut recorded, "checklist", roles.checklist.as_ref())?;
+            let judge = recorded_role(&mut recorded, "judge", roles.judge.as_ref())?;
+            (Models::Replay { folders: vec![recordings], strict: true }, checklist, judge)
+        }
+        ModelModeArg::Live | ModelModeArg::Record => {
+            let stop: Arc<AtomicBool> = stop_on_signal()?;
+            let options = args.options(&stop)?;
+            let asking = Client::new(options.clone()).map_err(RunError::Model)?;
+            let resolve = |role: Option<RoleConfig>| -> Result<Option<RoleConfig>, RunError> {
+                Ok(role.map(|role| asking.resolve_identity(&role)).transpose()?)
+            };
+            let (checklist, judge) = (resolve(roles.checklist)?, resolve(roles.judge)?);
+            let models = match (mode, &args.cassettes) {
+                (ModelModeArg::Record, Some(cassettes)) => Models::Record(options, cassettes.clone()),
+                (ModelModeArg::Record, None) => {
+                    let message = "--model-mode record: no folder to record into";
+                    return Err(Failure::usage(message, "name one with --cassettes DIR"));
+                }
+                _ => Models::Live(options),
+            };
+            (models, checklist, judge)
+        }
+    };
+    let asking = models.asking(&run, spending::spent(&run))?;
+    let asking = asking.ok_or_else(|| Failure::Bug("a mode without a client".to_owned()))?;
+    Ok(Pipeline { asking, checklist, judge })
+}
+
+/// What models were asked, on standard error: it is not the same in a replay.
+fn say_spent(pipeline: &Pipeline) {
+    for (role, account) in &pipeline.asking.client.spent().roles {
+        eprintln!(
+            "{role}: {} calls ({} requests sent, {} from recordings, {} retries), {}",
+            account.calls, account.requests, account.from_cassette, account.retries, account.cost
+        );
+    }
+}
+
+/// The folder of a pipeline that must be there.
+fn existing(path: &Path) -> Result<GcpcFolder, Failure> {
+    if path.is_dir() {
+        return Ok(GcpcFolder::at(path));
+    }
+    Err(Failure::absent(format!("{}: no such folder", path.display()), "parthack gcpc synthesize makes one"))
+}

@@ -1,0 +1,1 @@
+//! Tables of an analysis in the formats that all tables have.

@@ -1,0 +1,237 @@
+//! The GCPC pipeline from tasks to tables, against a server on this machine: recorded, replayed, killed, edited.
+
+mod cli_support;
+mod loopback;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cli_support::{Done, command, finish};
+use loopback::Loopback;
+use serde_json::{Value, json};
+
+const KEY: &str = "sk-planted-1147-do-not-leak";
+
+fn task(id: usize) -> Value {
+    json!({
+        "id": id.to_string(),
+        "user_scenario": {"instructions": {
+            "domain": "depot",
+            "reason_for_call": format!("You want parcel {id} sent to another street.\nThe fee of the parcel has to be paid back.\nThe clerk has to name a new day.\nNothing else of yours may change."),
+            "known_info": format!("Your name is Ada and your number is {id}{id}."),
+        }},
+        "evaluation_criteria": {
+            "actions": [{"action_id": format!("{id}_0"), "name": "move_parcel", "arguments": {"parcel": id}}],
+            "communicate_info": ["Tuesday"], "nl_assertions": null, "reward_basis": ["DB", "COMMUNICATE"],
+        },
+    })
+}
+
+fn simulation(task: usize, run: usize, reward: f64) -> Value {
+    json!({
+        "id": format!("run-{task}-{run}"), "task_id": task.to_string(), "trial": run,
+        "reward_info": {"reward": reward, "action_checks": [{"action": {"action_id": format!("{task}_0"), "name": "move_parcel", "arguments": {"parcel": task}}, "action_match": reward > 0.5, "action_reward": reward}]},
+        "messages": [
+            {"role": "user", "content": "Please move my parcel.", "turn_idx": 0},
+            {"role": "assistant", "content": null, "turn_idx": 1, "tool_calls": [{"id": "a", "name": "move_parcel", "arguments": {"parcel": task}, "requestor": "assistant"}]},
+            {"role": "tool", "id": "a", "content": format!("parcel {task} moved in run {run}\nfee of 4.50 paid back"), "requestor": "assistant", "turn_idx": 2},
+            {"role": "assistant", "content": "It is done, on Tuesday.", "turn_idx": 3},
+        ],
+    })
+}
+
+/// Four tasks with two runs each, one passed and one failed.
+fn results_text() -> String {
+    let tasks: Vec<Value> = (1..=4).map(task).collect();
+    let runs = (1..=4).flat_map(|id| [simulation(id, 1, 1.0), simulation(id, 2, 0.0)]);
+    json!({
+        "info": {"agent_info": {"implementation": "clerk", "llm": "small-model"}, "environment_info": {"domain_name": "depot"}},
+        "tasks": tasks, "simulations": runs.collect::<Vec<_>>(),
+    })
+    .to_string()
+}
+
+struct Place {
+    scratch: tempfile::TempDir,
+    server: Loopback,
+}
+
+impl Place {
+    fn new() -> Place {
+        let scratch = tempfile::tempdir().expect("a folder");
+        fs::write(scratch.path().join("results.json"), results_text()).expect("written");
+        Place { scratch, server: Loopback::start() }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.scratch.path().join(name).display().to_string()
+    }
+
+    fn gcpc(&self, arguments: &[&str]) -> Done {
+        let mut command = command();
+        command.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &self.server.url).arg("gcpc").args(arguments);
+        finish(command)
+    }
+
+    fn works(&self, arguments: &[&str]) -> Done {
+        let done = self.gcpc(arguments);
+        assert_eq!(done.code, 0, "{arguments:?}: {}{}", done.out, done.err);
+        assert!(!done.out.contains(KEY) && !done.err.contains(KEY));
+        done
+    }
+
+    /// Synthesis, freezing and judging into a folder, with models asked as `mode` says.
+    fn all(&self, folder: &str, mode: &[&str]) -> Done {
+        let (out, results) = (self.path(folder), self.path("results.json"));
+        let with = |arguments: &[&str]| self.works(&[arguments, mode].concat());
+        with(&["synthesize", "tau2", &results, "--out", &out]);
+        self.works(&["freeze", &out]);
+        with(&[
+            "judge",
+            &out,
+            "tau2",
+            &results,
+            "--methods",
+            "gcpc,holistic,tick,tick-trajectory,generic-checklist",
+            "--format",
+            "json",
+        ])
+    }
+}
+
+/// What a replay promises of a folder: bytes by path.
+fn promised(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let (mut files, mut open) = (BTreeMap::new(), vec![root.to_path_buf()]);
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                open.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(root).expect("below").to_path_buf();
+            if !name.ends_with("spending.jsonl") && !name.ends_with(".lock") {
+                files.insert(name, fs::read(&path).expect("readable"));
+            }
+        }
+    }
+    files
+}
+
+const ROLES: [&str; 4] = ["--role", "judge=openai/gpt-4.1-mini", "--role", "checklist=openai/gpt-4.1"];
+
+#[test]
+fn recorded_replayed_and_gone_on_with() {
+    let place = Place::new();
+    let cassettes = place.path("cassettes");
+    let record = [&["--model-mode", "record", "--cassettes", &cassettes][..], &ROLES].concat();
+    let report = place.all("recorded", &record).json();
+    assert_eq!(
+        (&report["logs"], &report["made"], &report["without_verdict"]),
+        (&json!(8), &json!(40), &json!(0)),
+        "{report}"
+    );
+    let asked = place.server.requests();
+    // Nothing is made twice.
+    let again = place.all("recorded", &record).json();
+    assert_eq!((&again["made"], &again["there"], place.server.requests()), (&json!(0), &json!(40), asked));
+    // From recordings, with any number of threads, the same bytes.
+    for threads in ["1", "7"] {
+        let folder = format!("replayed-{threads}");
+        place.all(&folder, &["--model-mode", "replay", "--cassettes", &cassettes, "--concurrency", threads]);
+        assert_eq!(place.server.requests(), asked);
+        let (left, right) =
+            (promised(&place.scratch.path().join("recorded")), promised(&place.scratch.path().join(&folder)));
+        assert_eq!(left.keys().collect::<Vec<_>>(), right.keys().collect::<Vec<_>>());
+        left.iter().for_each(|(path, bytes)| assert!(right[path] == *bytes, "{} differs", path.display()));
+    }
+    for (path, bytes) in promised(place.scratch.path()) {
+        assert!(!String::from_utf8_lossy(&bytes).contains(KEY), "{}", path.display());
+    }
+    // A ledger whose last line is cut off is gone on with, and ends in the same bytes.
+    let ledger = place.scratch.path().join("recorded/judgements.jsonl");
+    let whole = fs::read(&ledger).expect("a ledger");
+    fs::write(&ledger, &whole[..whole.len() - 300]).expect("written");
+    place.all("recorded", &["--model-mode", "replay", "--cassettes", &cassettes]);
+    assert!(fs::read(&ledger).expect("a ledger") == whole);
+    // An edited one is refused with its line.
+    let edited = String::from_utf8(whole).expect("text").replacen("\"pass\":1", "\"pass\":2", 1);
+    fs::write(&ledger, edited).expect("written");
+    let recorded = place.path("recorded");
+    let results = place.path("results.json");
+    let refused =
+        place.gcpc(&["judge", &recorded, "tau2", &results, "--model-mode", "replay", "--cassettes", &cassettes]);
+    assert!(refused.code == 3 && refused.err.contains("line 1"), "{}", refused.err);
+}
+
+#[test]
+fn checklists_are_frozen_before_a_log_is_read() {
+    let place = Place::new();
+    let (out, results) = (place.path("study"), place.path("results.json"));
+    let live = [&["--model-mode", "live"][..], &ROLES].concat();
+    let absent = place.gcpc(&[&["judge", &out, "tau2", &results][..], &live].concat());
+    assert!(absent.code == 4 && absent.err.contains("no such folder"), "{}", absent.err);
+    place.works(&[&["synthesize", "tau2", &results, "--out", &out, "--task", "1,depot/2"][..], &live].concat());
+    let early = place.gcpc(&[&["judge", &out, "tau2", &results][..], &live].concat());
+    assert!(early.code == 2 && early.err.contains("no frozen checklist"), "{}", early.err);
+    let frozen = place.works(&["freeze", &out, "--format", "json"]).json();
+    assert_eq!(frozen["frozen"].as_array().map(Vec::len), Some(2), "{frozen}");
+    let judged = place.works(&[&["judge", &out, "tau2", &results, "--format", "json"][..], &live].concat());
+    assert_eq!((&judged.json()["made"], &judged.json()["without_checklist"]), (&json!(4), &json!(4)));
+    assert!(judged.err.contains("no frozen checklist of depot/3"), "{}", judged.err);
+
+    // What is frozen passes the gates from anywhere; what is edited is found.
+    let path = fs::read_dir(place.scratch.path().join("study/checklists")).expect("a folder").next();
+    let path = path.expect("a checklist").expect("an entry").path();
+    let name = path.display().to_string();
+    let checked = place.works(&["check", &name, "--tasks", "tau2", &results, "--format", "json"]).json();
+    assert_eq!((&checked["accepted"], &checked["changed_since_frozen"]), (&json!(true), &json!([])));
+    place.works(&["check", &name, "--folder", &out]);
+    let text = fs::read_to_string(&path).expect("a checklist");
+    fs::write(&path, text.replace("settled", "unsettled")).expect("written");
+    let edited = place.gcpc(&["check", &name, "--folder", &out]);
+    assert!(edited.code == 3 && edited.err.contains("/hash"), "{}", edited.err);
+}
+
+#[test]
+fn a_refused_attempt_is_kept_and_another_is_made_on_command_alone() {
+    let place = Place::new();
+    let (out, results) = (place.path("study"), place.path("results.json"));
+    let text = results_text().replace("another street", "another street, which is often misquoted by the staff");
+    fs::write(&results, text).expect("written");
+    let live = [&["--model-mode", "live", "--task", "1"][..], &ROLES].concat();
+    let synthesize =
+        |more: &[&str]| place.gcpc(&[&["synthesize", "tau2", &results, "--out", &out][..], &live, more].concat());
+    let first = synthesize(&[]);
+    assert!(first.code == 1 && first.out.contains("quote_"), "{} {}{}", first.code, first.out, first.err);
+    let asked = place.server.requests();
+    let second = synthesize(&[]);
+    assert!(second.code == 1 && second.out.contains("--regenerate"), "{}", second.out);
+    assert_eq!(place.server.requests(), asked);
+    assert_eq!(synthesize(&["--regenerate"]).code, 1);
+    let ledger = fs::read_to_string(place.scratch.path().join("study/generations.jsonl")).expect("a ledger");
+    assert_eq!(ledger.lines().count(), 2);
+    assert!(place.works(&["freeze", &out]).out.contains("no accepted checklist"));
+}
+
+#[test]
+fn commands_say_what_is_missing() {
+    let place = Place::new();
+    let (out, results) = (place.path("study"), place.path("results.json"));
+    let checklist = place.path("checklist.json");
+    fs::write(&checklist, r#"{"format":"parthack.checklist/1","items":[]}"#).expect("written");
+    for (arguments, code, part) in [
+        (vec!["synthesize", "tau2", &results, "--out", &out], 2, "--model-mode"),
+        (vec!["synthesize", "tau2", &results, "--out", &out, "--model-mode", "live"], 2, "checklist"),
+        (vec!["synthesize", "tau2", &results, "--out", &out, "--task", "99"], 2, "99"),
+        (vec!["check", &checklist], 2, "--tasks KIND PATH"),
+        (vec!["check", &checklist, "--tasks", "paper", &results], 2, "harbor-tasks"),
+        (vec!["check", &checklist, "--tasks", "tau2", &results], 2, "4 tasks"),
+        (vec!["check", &checklist, "--tasks", "tau2", &results, "--task", "1"], 1, "item_count"),
+    ] {
+        let done = place.gcpc(&arguments);
+        assert_eq!(done.code, code, "{arguments:?}: {}{}", done.out, done.err);
+        assert!(done.err.contains(part) || done.out.contains(part), "{arguments:?}: {}{}", done.out, done.err);
+    }
+}
