@@ -1,0 +1,73 @@
+"""Running a coroutine to its end, also where the sandbox refuses the sockets that asyncio's event loop is made with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Optional
+
+if TYPE_CHECKING:
+    import asyncio
+
+_loop: Optional["asyncio.AbstractEventLoop"] = None
+
+
+def is_awaitable(value: Any) -> bool:
+    """Whether an `async` function returned it."""
+    return hasattr(type(value), "__await__")
+
+
+def finished(awaitable: Any) -> Any:
+    """What an awaitable gives in the end. One event loop serves the whole process, as clients kept by a function expect."""
+    return _the_loop().run_until_complete(_awaited(awaitable))
+
+
+async def _awaited(awaitable: Any) -> Any:
+    return await awaitable
+
+
+def _the_loop() -> "asyncio.AbstractEventLoop":
+    global _loop
+    if _loop is None or _loop.is_closed():
+        _loop = _new_loop()
+    return _loop
+
+
+def _new_loop() -> "asyncio.AbstractEventLoop":
+    import asyncio  # Late: it is slow to import, and most evaluators are plain functions.
+
+    try:
+        return asyncio.new_event_loop()
+    except OSError:
+        # The loop wakes itself through a socket pair and waits in epoll; without sockets there is nothing to wait for
+        # but time, so a loop without them is enough.
+        return _loop_without_sockets()
+
+
+def _loop_without_sockets() -> "asyncio.AbstractEventLoop":
+    import asyncio
+    import time
+    from typing import List
+
+    class NoSockets:
+        """Stands where the loop's selector stands: it waits for time alone."""
+
+        def select(self, timeout: Optional[float] = None) -> List[Any]:
+            if timeout is None:
+                raise RuntimeError("the evaluator waits for something that can't come: this sandbox has no sockets")
+            if timeout > 0:
+                time.sleep(timeout)
+            return []
+
+    class LoopWithoutSockets(asyncio.BaseEventLoop):
+        """An event loop for coroutines that need no input or output of their own."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._selector = NoSockets()
+
+        def _process_events(self, event_list: List[Any]) -> None:
+            """Nothing ever comes from the selector."""
+
+        def _write_to_self(self) -> None:
+            """Nobody sleeps longer than a timer: there is no one to wake."""
+
+    return LoopWithoutSockets()
