@@ -7,7 +7,9 @@
 use std::process::ExitCode;
 
 use parthack_env::json::Json;
-use parthack_evaluators::judge::{self, AnswerMode, Checklist, ChecklistItem, FieldOrder, ItemOrder, Setting, show};
+use parthack_evaluators::judge::{
+    self, AnswerMode, Checklist, ChecklistItem, ChecklistSource, FieldOrder, ItemOrder, Setting, show,
+};
 use parthack_model::canonical;
 use parthack_model::prompt::Prompt;
 
@@ -44,7 +46,10 @@ fn prompts(arguments: &[String]) -> Result<Vec<Prompt>, String> {
     let payload = read(payload)?;
     if mode == "checklist" {
         let json = Json::parse(&payload).map_err(|error| error.to_string())?;
-        return Ok(judge.checklist_prompt(&show::instructions(&json)).into_iter().collect());
+        let instruction = show::instructions(&json);
+        let goal_schema = json.get("goal_schema").unwrap_or(&Json::Null);
+        let source = ChecklistSource { instruction: &instruction, goal_schema };
+        return Ok(judge.checklist_prompt(&source).into_iter().collect());
     }
     let setting = Setting {
         mode: AnswerMode::from_word(mode).ok_or_else(|| format!("no mode {mode:?}"))?,
@@ -54,8 +59,11 @@ fn prompts(arguments: &[String]) -> Result<Vec<Prompt>, String> {
     let list = match checklist.first() {
         Some(path) => {
             let text = String::from_utf8(read(path)?).map_err(|error| error.to_string())?;
-            let item =
-                |(number, text): (usize, &str)| ChecklistItem { id: format!("c{number}"), text: text.to_owned() };
+            let item = |(number, text): (usize, &str)| ChecklistItem {
+                id: format!("c{number}"),
+                text: text.to_owned(),
+                grounding: None,
+            };
             Some(Checklist { items: (1..).zip(text.lines()).map(item).collect() })
         }
         None => None,

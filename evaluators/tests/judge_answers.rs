@@ -1,11 +1,15 @@
 //! What judges make of answers: every form of a good one, and each way to be wrong.
 
+use parthack_env::json::Json;
 use parthack_env::sample::Dice;
 use parthack_evaluators::judge::{
-    AnswerMode, Checklist, ChecklistItem, FieldOrder, ItemOrder, Judgement, Setting, judge,
+    AnswerMode, Checklist, ChecklistItem, ChecklistSource, FieldOrder, ItemOrder, Judgement, Setting, judge,
 };
 use parthack_evaluators::score::{ExactScore, NoVerdict};
 use parthack_model::answer::{Answer, NoAnswer, Token};
+
+/// Judges with a decomposition of their own look at no goal.
+const NOTHING: ChecklistSource<'static> = ChecklistSource { instruction: &[], goal_schema: &Json::Null };
 
 const PAYLOAD: &[u8] = br#"{"format":"parthack.payload/1","instruction":[{"text":"Close tk-1."}],
 "goal_schema":[{"id":"a","description":"d","predicate":{"kind":"exists"}},{"id":"b","description":"d","predicate":{"kind":"exists"}}],
@@ -21,7 +25,7 @@ fn answer(content: &str) -> Answer {
 }
 
 fn checklist() -> Checklist {
-    let item = |id: &str| ChecklistItem { id: id.to_owned(), text: format!("Condition {id}.") };
+    let item = |id: &str| ChecklistItem { id: id.to_owned(), text: format!("Condition {id}."), grounding: None };
     Checklist { items: vec![item("c1"), item("c2"), item("c3")] }
 }
 
@@ -244,7 +248,7 @@ fn no_answer_is_no_verdict_and_never_zero() {
 #[test]
 fn checklists_are_read_strictly() {
     let idj = judge("idj").expect("idj");
-    let read = |content: &str| idj.read_checklist(&answer(content));
+    let read = |content: &str| idj.read_checklist(&NOTHING, &answer(content));
     let list = read(r#"{"items":[" One. ","Two.","one","Three."]}"#).expect("three that differ");
     let texts: Vec<_> = list.items.iter().map(|item| (item.id.as_str(), item.text.as_str())).collect();
     assert_eq!(texts, [("c1", "One."), ("c2", "Two."), ("c3", "Three.")]);
@@ -262,7 +266,7 @@ fn checklists_are_read_strictly() {
         let error = read(content).expect_err(content);
         assert!(error.contains(part), "{content}: {error}");
     }
-    assert!(judge("llm-judge").expect("judge").read_checklist(&answer("{}")).is_err());
+    assert!(judge("llm-judge").expect("judge").read_checklist(&NOTHING, &answer("{}")).is_err());
 }
 
 /// Whatever a model writes, reading it ends in a judgement or a reason, and both ways of reading agree.
@@ -310,7 +314,7 @@ fn mangled_answers_never_panic() {
                 }
             }
         }
-        let _ = judge("idj").expect("idj").read_checklist(&answer);
+        let _ = judge("idj").expect("idj").read_checklist(&NOTHING, &answer);
     }
     assert!(good > 200 && bad > 2_000, "{good} good, {bad} bad");
 }

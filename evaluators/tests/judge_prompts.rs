@@ -10,10 +10,21 @@ use parthack_env::sample::{self, Dice};
 use parthack_env::task::Task;
 use parthack_evaluators::judge::projection::projection_of_payload;
 use parthack_evaluators::judge::{
-    AnswerMode, Checklist, ChecklistItem, FieldOrder, ItemOrder, Judge, Setting, block, judge, judges, pointer, show,
+    AnswerMode, Checklist, ChecklistItem, ChecklistSource, FieldOrder, ItemOrder, Judge, Setting, block, judge, judges,
+    pointer, show,
 };
 use parthack_model::canonical;
 use parthack_model::prompt::Prompt;
+
+/// Judges with a decomposition of their own look at no goal.
+fn from(instruction: &[String]) -> ChecklistSource<'_> {
+    ChecklistSource { instruction, goal_schema: &Json::Null }
+}
+
+/// The judges whose prompts come of [`show`]; those of GCPC are tested where they are made.
+fn showing() -> Vec<Box<dyn Judge>> {
+    judges().into_iter().filter(|judge| !judge.id().starts_with("gcpc")).collect()
+}
 
 fn suite() -> Vec<Task> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasks/pb-cste-1");
@@ -44,7 +55,7 @@ const PLAIN: Setting =
     Setting { mode: AnswerMode::Number, fields: FieldOrder::VerdictFirst, items: ItemOrder::Forward };
 
 fn checklist() -> Checklist {
-    let item = |id: &str, text: &str| ChecklistItem { id: id.to_owned(), text: text.to_owned() };
+    let item = |id: &str, text: &str| ChecklistItem { id: id.to_owned(), text: text.to_owned(), grounding: None };
     Checklist {
         items: vec![item("c1", "The ticket is resolved."), item("c2", "Its owner is pr-jun."), item("c3", "x")],
     }
@@ -75,7 +86,7 @@ fn the_projection_of_bytes_is_the_engines() {
 fn prompts_of_the_suite_are_short_and_readable_back() {
     for task in suite() {
         let bytes = honest(&task);
-        for judge in judges() {
+        for judge in showing() {
             for setting in settings() {
                 let plan = judge.plan(&bytes, Some(&checklist()), setting).expect("plan");
                 for prompt in plan {
@@ -163,8 +174,9 @@ fn hostile_payload(text: &str) -> Vec<u8> {
 fn data_can_neither_close_the_block_nor_begin_a_line() {
     for text in HOSTILE {
         let bytes = hostile_payload(text);
-        let list = Checklist { items: vec![ChecklistItem { id: "c1".to_owned(), text: text.to_owned() }] };
-        for judge in judges() {
+        let list =
+            Checklist { items: vec![ChecklistItem { id: "c1".to_owned(), text: text.to_owned(), grounding: None }] };
+        for judge in showing() {
             let plan = judge.plan(&bytes, Some(&list), PLAIN).expect("plan");
             check_prompt(&plan[0], &bytes);
             let calm = hostile_payload("calm");
@@ -175,7 +187,7 @@ fn data_can_neither_close_the_block_nor_begin_a_line() {
             };
             assert_eq!(pointers(&plan[0]), pointers(&calm[0]), "{text:?}");
             assert_eq!(plan[0].system, calm[0].system);
-            if let Some(prompt) = judge.checklist_prompt(&[text.to_owned(), "Close it.".to_owned()]) {
+            if let Some(prompt) = judge.checklist_prompt(&from(&[text.to_owned(), "Close it.".to_owned()])) {
                 let (lines, rest) = block::read(&prompt.user).expect("block");
                 assert_eq!((lines.len(), rest), (2, ""));
             }
@@ -213,7 +225,7 @@ fn idj_sees_neither_schema_nor_tokens() {
         assert_eq!(plan, blind, "{}", task.spec.id);
         assert!(!plan[0].user.contains("tok_") && !plan[0].user.contains("goal_schema"));
         tokens += usize::from(text.contains("tok_"));
-        let first = idj.checklist_prompt(&show::instructions(&json)).expect("prompt");
+        let first = idj.checklist_prompt(&from(&show::instructions(&json))).expect("prompt");
         assert_eq!(first.user.lines().count(), 2 + show::instructions(&json).len());
     }
     assert!(tokens > 0);
@@ -232,7 +244,7 @@ fn long_payloads_are_bounded_and_say_so() {
         "terminal_state": {"entities": entities, "goal_version": 1}, "state_diff": {"entities": []},
     });
     let bytes = document.to_string().into_bytes();
-    for judge in judges() {
+    for judge in showing() {
         let prompt = &judge.plan(&bytes, Some(&checklist()), PLAIN).expect("plan")[0];
         check_prompt(prompt, &bytes);
         let size = prompt.user.chars().count();
@@ -281,7 +293,7 @@ fn what_is_no_payload_is_no_verdict() {
         b"{\"format\":\"parthack.projection/1\"}",
         b"{\"format\":\"parthack.payload/1\",\"format\":1}",
     ] {
-        for judge in judges() {
+        for judge in showing() {
             assert!(judge.plan(bytes, Some(&checklist()), PLAIN).is_err(), "{}", judge.id());
         }
     }
@@ -342,15 +354,15 @@ fn frozen_prompts_have_not_changed() {
         (id, judge.prompt_hash(), whole_hash(judge.as_ref()))
     });
     assert_eq!(found, frozen.map(|(id, files, whole)| (id, files.to_owned(), whole.to_owned())));
-    let hashes: std::collections::BTreeSet<String> = judges().iter().map(|judge| judge.prompt_hash()).collect();
-    assert_eq!(hashes.len(), judges().len());
+    let hashes: std::collections::BTreeSet<String> = showing().iter().map(|judge| judge.prompt_hash()).collect();
+    assert_eq!(hashes.len(), showing().len());
 }
 
 #[test]
 fn adapted_tick_replaces_one_word() {
     let both = ["tick", "tick-trajectory"].map(|id| {
         let judge = judge(id).expect("judge");
-        let first = judge.checklist_prompt(&["Close tk-1.".to_owned()]).expect("prompt").system;
+        let first = judge.checklist_prompt(&from(&["Close tk-1.".to_owned()])).expect("prompt").system;
         let second = judge.plan(&honest(&suite()[0]), Some(&checklist()), PLAIN).expect("plan").remove(0).system;
         format!("{first}\n{second}")
     });
@@ -372,6 +384,6 @@ fn whole_hash(judge: &dyn Judge) -> String {
         let plan = judge.plan(&hostile_payload(HOSTILE[2]), Some(&checklist()), setting).expect("plan");
         plan.iter().for_each(&mut push);
     }
-    judge.checklist_prompt(&["Close tk-1.".to_owned()]).iter().for_each(&mut push);
+    judge.checklist_prompt(&from(&["Close tk-1.".to_owned()])).iter().for_each(&mut push);
     Hash::of("prompts", asked.as_bytes()).hex()
 }

@@ -275,3 +275,51 @@ fn roles_without_a_mode_and_modes_without_a_role_say_what_to_do() {
         assert!(ended.err.contains(part), "{more:?}: {}", ended.err);
     }
 }
+
+/// GCPC as an evaluator and as a target of patterns: its checklists are grounded, its labels may abstain, and all of it replays.
+#[test]
+fn gcpc_is_judged_attacked_and_replayed() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| scratch.path().join(name);
+    let cassettes = path("cassettes").display().to_string();
+    let server = Loopback::start();
+    let chosen =
+        ["--attacker", "patterns", "--targets", "gcpc", "--evaluators", "csps,terminal-outcome,gcpc,gcpc-outcome"];
+    let mode = ["--model-mode", "record", "--cassettes", &cassettes, "--allow-missing"];
+    let recorded = finish(asking(&path("recorded"), &server, &[&mode[..], &chosen].concat()));
+    assert_eq!(recorded.code, 0, "{}", recorded.err);
+    let ledger = fs::read_to_string(path("recorded").join("ledger.jsonl")).expect("a ledger");
+    let records: Vec<Value> =
+        ledger.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")["record"].clone()).collect();
+    let of = |kind: &str, evaluator: &str| -> Vec<&Value> {
+        records.iter().filter(|record| record["kind"] == kind && record["evaluator"] == evaluator).collect()
+    };
+    for evaluator in ["gcpc", "gcpc-outcome"] {
+        let checklists = of("checklist", evaluator);
+        assert_eq!(checklists.len(), 3);
+        for record in checklists {
+            let grounding = record["grounding"].as_array().unwrap_or_else(|| panic!("{record}"));
+            assert_eq!(grounding.len(), record["items"].as_array().expect("items").len());
+        }
+        let labels: Vec<&str> = of("judgement", evaluator)
+            .iter()
+            .flat_map(|record| record["items"].as_array().into_iter().flatten())
+            .filter_map(Value::as_str)
+            .collect();
+        assert!(
+            !labels.is_empty() && labels.iter().all(|label| ["yes", "no", "abstain"].contains(label)),
+            "{labels:?}"
+        );
+    }
+    assert!(!of("score", "gcpc-outcome").is_empty());
+    let attempts = records.iter().filter(|record| record["kind"] == "attempt" && record["target"] == "gcpc").count();
+    assert!(attempts > 0, "patterns attack gcpc");
+    let replayed = {
+        let mode = ["--model-mode", "replay", "--cassettes", &cassettes, "--allow-missing", "--answer-mode", "integer"];
+        finish(run_command(&path("replayed"), &[&mode[..], &chosen].concat()))
+    };
+    assert_eq!(replayed.code, 0, "{}", replayed.err);
+    assert_same(&path("recorded"), &path("replayed"));
+    let verified = cli_support::parthack(&["verify", &path("recorded").display().to_string()]);
+    assert_eq!(verified.code, 0, "{}{}", verified.out, verified.err);
+}

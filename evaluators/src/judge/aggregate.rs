@@ -108,7 +108,12 @@ mod tests {
 
     fn judgement(score: (u32, u32), items: &[u32]) -> Result<Judgement, NoVerdict> {
         let items = items.iter().map(|met| ExactScore::new(*met, 1)).collect();
-        Ok(Judgement { score: ExactScore::new(score.0, score.1), items, cites: vec!["/events/0".to_owned()] })
+        Ok(Judgement {
+            score: ExactScore::new(score.0, score.1),
+            items,
+            labels: Vec::new(),
+            cites: vec!["/events/0".to_owned()],
+        })
     }
 
     fn gap() -> Result<Judgement, NoVerdict> {

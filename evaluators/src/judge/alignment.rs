@@ -158,8 +158,11 @@ mod tests {
         {"id":"watchers","description":"The custodian watches it.","predicate":{"kind":"set_contains","type":"ticket","id":"tk-1","field":"watchers","value":"pr-ada"}}]"#;
 
     fn check(conditions: &[&str], expected: &[(&[&str], Correspondence)]) {
-        let item =
-            |(number, text): (usize, &&str)| ChecklistItem { id: format!("c{number}"), text: (*text).to_owned() };
+        let item = |(number, text): (usize, &&str)| ChecklistItem {
+            id: format!("c{number}"),
+            text: (*text).to_owned(),
+            grounding: None,
+        };
         let list = Checklist { items: (1..).zip(conditions).map(item).collect() };
         let goals = Json::parse(GOALS.as_bytes()).expect("JSON");
         let found = align(&list, &goals);
@@ -190,7 +193,8 @@ mod tests {
         );
         // What all predicates share, here the ticket's id, is no correspondence.
         check(&["Ticket tk-1 is polite."], &[(&[], AbsentOrImplicit)]);
-        let list = Checklist { items: vec![ChecklistItem { id: "c1".to_owned(), text: "x".to_owned() }] };
+        let list =
+            Checklist { items: vec![ChecklistItem { id: "c1".to_owned(), text: "x".to_owned(), grounding: None }] };
         assert_eq!(count(&align(&list, &Json::Null)).absent_or_implicit, 1);
     }
 }

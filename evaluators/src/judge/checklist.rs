@@ -60,7 +60,11 @@ impl Maker {
                 return Err(format!("/items/{index}: expected one line of 1 to {MAX_ITEM} characters"));
             }
             if items.iter().all(|item| words(&item.text) != words(text)) {
-                items.push(ChecklistItem { id: format!("c{}", items.len() + 1), text: text.to_owned() });
+                items.push(ChecklistItem {
+                    id: format!("c{}", items.len() + 1),
+                    text: text.to_owned(),
+                    grounding: None,
+                });
             }
         }
         if items.len() < self.least {

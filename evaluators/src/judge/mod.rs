@@ -5,8 +5,10 @@
 //! answers;
 //! [`Judge::combine`] makes the verdict. Only public bytes go in.
 
+use parthack_env::json::Json;
 use parthack_model::answer::{Answer, NoAnswer};
 use parthack_model::prompt::Prompt;
+use serde::{Deserialize, Serialize};
 
 use crate::registry::Descriptor;
 use crate::score::{ExactScore, NoVerdict};
@@ -18,6 +20,7 @@ mod catalogue;
 mod checklist;
 pub mod decimal;
 pub mod evidence;
+mod gcpc;
 pub mod notation;
 pub mod pointer;
 pub mod projection;
@@ -29,7 +32,8 @@ pub mod words;
 /// All judges that ask a model, in the order of the tables.
 #[must_use]
 pub fn judges() -> Vec<Box<dyn Judge>> {
-    catalogue::SPECS.iter().map(|spec| Box::new(semantic::Semantic(spec)) as Box<dyn Judge>).collect()
+    let semantic = catalogue::SPECS.iter().map(|spec| Box::new(semantic::Semantic(spec)) as Box<dyn Judge>);
+    semantic.chain(gcpc::Gcpc::ALL.map(|judge| Box::new(judge) as Box<dyn Judge>)).collect()
 }
 
 /// The judge of an id.
@@ -41,7 +45,8 @@ pub fn judge(id: &str) -> Option<Box<dyn Judge>> {
 /// What tables and manifests say of the judges, in the order of [`judges`].
 #[must_use]
 pub fn descriptors() -> Vec<Descriptor> {
-    catalogue::SPECS.iter().map(semantic::Spec::descriptor).collect()
+    let semantic = catalogue::SPECS.iter().map(semantic::Spec::descriptor);
+    semantic.chain(gcpc::Gcpc::ALL.map(gcpc::Gcpc::descriptor)).collect()
 }
 
 /// How a judge is asked to answer (SPEC §6; the manifest says which).
@@ -112,6 +117,30 @@ pub struct ChecklistItem {
     pub id: String,
     /// The condition.
     pub text: String,
+    /// What it rests on, for judges that ground their checklists.
+    pub grounding: Option<Grounding>,
+}
+
+/// What an item of a grounded checklist rests on (G §3.2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grounding {
+    /// Words of the instruction, verbatim.
+    pub quote: String,
+    /// `assertion`, `generated` or `judge`.
+    pub route: String,
+    /// The named check that covers it; there on route `assertion` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+}
+
+/// What a checklist may be made from: public, and no trajectory.
+#[derive(Debug, Clone, Copy)]
+pub struct ChecklistSource<'s> {
+    /// The instruction texts in force, in order.
+    pub instruction: &'s [String],
+    /// The public goal schema. Judges with a decomposition of their own do not look at it (P §4.1).
+    pub goal_schema: &'s Json<'s>,
 }
 
 /// A checklist, frozen by its hash before any trajectory is scored.
@@ -129,6 +158,8 @@ pub struct Judgement {
     /// For each item of the checklist or predicate, in their own order, the degree to which it is met; empty for a
     /// judge without items.
     pub items: Vec<ExactScore>,
+    /// The items' labels, for a judge that may abstain; then `items` is empty.
+    pub labels: Vec<&'static str>,
     /// JSON pointers into the payload (or the projection), each of which exists.
     pub cites: Vec<String>,
 }
@@ -150,23 +181,28 @@ pub trait Judge: Send + Sync {
     /// How often each trajectory is asked about (three for `idj`, else one).
     fn repeats(&self) -> u32;
 
-    /// Whether it has a checklist for each task, made from the instruction alone.
+    /// Whether it has a checklist for each task, made before any trajectory is seen.
     fn has_checklist(&self) -> bool;
 
     /// Whether it has items at all (checklist items, questions, or predicates): then their order can be varied.
     fn has_items(&self) -> bool;
 
+    /// Whether the order of its answer's fields can be varied.
+    fn has_fields(&self) -> bool {
+        true
+    }
+
     /// Hash of its frozen prompt files.
     fn prompt_hash(&self) -> String;
 
-    /// The prompt that makes a task's checklist; `instruction` are the payload's instruction texts in force, in order.
-    fn checklist_prompt(&self, instruction: &[String]) -> Option<Prompt>;
+    /// The prompt that makes a task's checklist.
+    fn checklist_prompt(&self, source: &ChecklistSource<'_>) -> Option<Prompt>;
 
     /// Reads a checklist.
     ///
     /// # Errors
     /// What is wrong, in one sentence.
-    fn read_checklist(&self, answer: &Answer) -> Result<Checklist, String>;
+    fn read_checklist(&self, source: &ChecklistSource<'_>, answer: &Answer) -> Result<Checklist, String>;
 
     /// The prompts whose answers make one judgement; most judges have one. The same prompts are asked again for each
     /// repeat.

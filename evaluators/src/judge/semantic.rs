@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::block::{Line, block};
 use super::reading::{self, MAX_CITES, Scale};
-use super::{AnswerMode, Checklist, Combined, FieldOrder, ItemOrder, Judge, Judgement, Setting};
+use super::{AnswerMode, Checklist, ChecklistSource, Combined, FieldOrder, ItemOrder, Judge, Judgement, Setting};
 use super::{aggregate, checklist, notation, projection, show};
 use crate::registry::Descriptor;
 use crate::score::{ExactScore, NoVerdict};
@@ -229,7 +229,7 @@ impl Semantic {
             Some(scale) => reading::score_field(&json, scale)?,
             None => aggregate::mean(&items).ok_or("no items")?,
         };
-        Ok(Judgement { score, items, cites: reading::cites(&json, document)? })
+        Ok(Judgement { score, items, labels: Vec::new(), cites: reading::cites(&json, document)? })
     }
 }
 
@@ -327,11 +327,11 @@ impl Judge for Semantic {
         Hash::of("judge-prompts", Value::from(parts.to_vec()).to_string().as_bytes()).hex()
     }
 
-    fn checklist_prompt(&self, instruction: &[String]) -> Option<Prompt> {
-        self.0.checklist.map(|maker| maker.prompt(self.0.id, instruction))
+    fn checklist_prompt(&self, source: &ChecklistSource<'_>) -> Option<Prompt> {
+        self.0.checklist.map(|maker| maker.prompt(self.0.id, source.instruction))
     }
 
-    fn read_checklist(&self, answer: &Answer) -> Result<Checklist, String> {
+    fn read_checklist(&self, _source: &ChecklistSource<'_>, answer: &Answer) -> Result<Checklist, String> {
         match self.0.checklist {
             Some(maker) => maker.read(answer),
             None => Err(format!("{} has no checklist", self.0.id)),

@@ -128,7 +128,7 @@ fn event_lines(events: &[Json<'_>], lines: &mut Vec<Line>) {
     both_ends(&shown, EVENTS_EACH_END, "/events", "events", lines, |index| event_text(&events[index]));
 }
 
-fn event_text(event: &Json<'_>) -> String {
+pub(super) fn event_text(event: &Json<'_>) -> String {
     let mut text = String::new();
     push_words(&mut text, event, &["actor", "op", "type", "id"]);
     let diff = event.get("diff");

@@ -141,6 +141,19 @@ impl Verifier {
         }
     }
 
+    /// A verifier that is a declaration of named checks and no code: (name, what it checks) in order. The outcome depends on all of them.
+    #[must_use]
+    pub fn of_checks(path: &str, checks: Vec<(String, String)>) -> Verifier {
+        let line = |(name, text): &(String, String)| format!("{name}: {text}\n");
+        let source = Source { path: path.to_owned(), text: checks.iter().map(line).collect() };
+        let test = |(id, text)| VerifierTest { id, file: String::new(), line: 0, text, open: false, enforced: true };
+        Verifier {
+            sources: vec![(source, SourceKind::Checks)],
+            tests: checks.into_iter().map(test).collect(),
+            notes: Vec::new(),
+        }
+    }
+
     /// The tests, in the order of files and lines, listed ones last.
     #[must_use]
     pub fn tests(&self) -> &[VerifierTest] {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use parthack_evaluators::judge::Grounding;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::{CellName, RecordedScore, Subject, Variant};
@@ -228,6 +229,9 @@ pub struct ChecklistRecord {
     pub hash: Option<String>,
     /// The items' texts, in order.
     pub items: Vec<String>,
+    /// What each item rests on, for judges that ground their checklists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grounding: Vec<Grounding>,
     /// What each item corresponds to in the goal, in order; no judge sees it.
     pub alignment: Vec<AlignedItem>,
     /// What a model was asked: objects of the exchanges, in order.

@@ -1,8 +1,9 @@
 //! What a run would ask of models, before it asks (SPEC §9: spend is estimated before a run).
 
+use parthack_env::json::Json;
 use parthack_env::payload::payload;
 use parthack_env::replay::Replay;
-use parthack_evaluators::judge::{self, Checklist, ChecklistItem, Judge};
+use parthack_evaluators::judge::{self, Checklist, ChecklistItem, ChecklistSource, Judge};
 use parthack_model::accounting::Estimate;
 use parthack_model::client::{Call, Client};
 use parthack_model::prompt::Prompt;
@@ -78,11 +79,15 @@ fn plan_judge<'m>(
     if let Some(config) = &frozen.checklist_role {
         let instruction: Vec<String> = texts.collect();
         let cell = format!("checklist of {} for {id}", judge.id());
-        let prompt = judge.checklist_prompt(&instruction);
+        let untouched = payload(&Replay::run(task, &[]));
+        let public = Json::parse(&untouched).map_err(|error| RunError::Incomplete(error.to_string()))?;
+        let goal_schema = public.get("goal_schema").unwrap_or(&Json::Null);
+        let prompt = judge.checklist_prompt(&ChecklistSource { instruction: &instruction, goal_schema });
         planned.extend(prompt.map(|prompt| Planned { cell, role: "checklist", config, prompt, repeat: 0 }));
         let item = |number: usize| ChecklistItem {
             id: format!("c{}", number + 1),
             text: "A condition of the usual length, about one thing, one property and its value.".to_owned(),
+            grounding: None,
         };
         checklist = Some(Checklist { items: (0..5).map(item).collect() });
     }

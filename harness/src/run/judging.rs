@@ -13,7 +13,8 @@ use parthack_env::replay::Replay;
 use parthack_env::task::Task;
 use parthack_evaluators::judge::alignment::{Alignment, align};
 use parthack_evaluators::judge::{
-    self, AnswerMode, Checklist, ChecklistItem, FieldOrder, ItemOrder, Judge, Judgement, Setting,
+    self, AnswerMode, Checklist, ChecklistItem, ChecklistSource, FieldOrder, Grounding, ItemOrder, Judge, Judgement,
+    Setting,
 };
 use parthack_evaluators::score::{ExactScore, NoVerdict};
 use parthack_model::answer::{Answer, NoAnswer};
@@ -106,7 +107,7 @@ impl<'r> Judging<'r> {
             if let Record::Checklist(record) = record
                 && record.hash.is_some()
             {
-                self.keep_checklist(&record.evaluator, &record.task, checklist_of(&record.items));
+                self.keep_checklist(&record.evaluator, &record.task, checklist_of(&record.items, &record.grounding));
             }
         }
     }
@@ -161,18 +162,23 @@ impl<'r> Judging<'r> {
         let spec = &task.spec;
         let texts = task.instructions_in_force(spec.active_goal_version).map(|(_, text)| text.to_owned());
         let instruction: Vec<String> = texts.collect();
-        let (Some(prompt), Some(role)) = (judge.checklist_prompt(&instruction), &frozen.checklist_role) else {
+        let untouched = payload(&Replay::run(task, &[]));
+        let public = Json::parse(&untouched).map_err(|error| RunError::Incomplete(error.to_string()))?;
+        let goal_schema = public.get("goal_schema").unwrap_or(&Json::Null);
+        let source = ChecklistSource { instruction: &instruction, goal_schema };
+        let (Some(prompt), Some(role)) = (judge.checklist_prompt(&source), &frozen.checklist_role) else {
             return Err(RunError::Incomplete(format!("{id} has no checklist")));
         };
         let cell = format!("checklist of {id} for {}", spec.id);
-        let check = |answer: &Answer| judge.read_checklist(answer).map(|_| ());
+        let check = |answer: &Answer| judge.read_checklist(&source, answer).map(|_| ());
         let Asked { exchanges, result } = self.ask(&cell, ("checklist", role), &prompt, 0, &check)?;
-        let read = result.and_then(|answer| judge.read_checklist(&answer).map_err(NoAnswer::Schema));
+        let read = result.and_then(|answer| judge.read_checklist(&source, &answer).map_err(NoAnswer::Schema));
         let mut record = ChecklistRecord {
             task: spec.id.clone(),
             evaluator: id.to_owned(),
             hash: None,
             items: Vec::new(),
+            grounding: Vec::new(),
             alignment: Vec::new(),
             exchanges,
             no_answer: None,
@@ -180,8 +186,9 @@ impl<'r> Judging<'r> {
         match read {
             Ok(checklist) => {
                 record.items = checklist.items.iter().map(|item| item.text.clone()).collect();
-                record.alignment = alignment(&checklist, task);
-                record.hash = Some(Hash::of("checklist", &canonical_of(&record.items)).hex());
+                record.grounding = checklist.items.iter().filter_map(|item| item.grounding.clone()).collect();
+                record.alignment = alignment(&checklist, goal_schema);
+                record.hash = Some(checklist_hash(&record).hex());
                 self.keep_checklist(id, &spec.id, checklist);
             }
             Err(no_answer) => record.no_answer = Some(no_answer.to_string()),
@@ -248,10 +255,7 @@ impl<'r> Judging<'r> {
 }
 
 /// How a frozen checklist corresponds to the goal; after it is frozen, and no judge sees it.
-fn alignment(checklist: &Checklist, task: &Task) -> Vec<AlignedItem> {
-    let payload = payload(&Replay::run(task, &[]));
-    let goal_schema = Json::parse(&payload).ok();
-    let goal_schema = goal_schema.as_ref().and_then(|payload| payload.get("goal_schema")).unwrap_or(&Json::Null);
+fn alignment(checklist: &Checklist, goal_schema: &Json<'_>) -> Vec<AlignedItem> {
     let aligned = align(checklist, goal_schema).into_iter();
     let item =
         |of: Alignment| AlignedItem { predicates: of.predicates, correspondence: of.correspondence.title().to_owned() };
@@ -266,7 +270,8 @@ pub(crate) fn variants_of(judge: &dyn Judge, probes: bool) -> Vec<Variant> {
             // A judge that is asked several times shows its noise already.
             Variant::Again {} => judge.repeats() == 1,
             Variant::ItemOrder {} => judge.has_items(),
-            Variant::FieldOrder {} | Variant::Repeat { .. } => true,
+            Variant::FieldOrder {} => judge.has_fields(),
+            Variant::Repeat { .. } => true,
         };
         variants.extend(Variant::PROBES.into_iter().filter(wanted));
     }
@@ -294,8 +299,20 @@ pub(crate) fn settings(frozen: &FrozenJudge, variant: Variant) -> Result<(Settin
     Ok((setting, repeat))
 }
 
-fn checklist_of(items: &[String]) -> Checklist {
-    let item = |(number, text): (usize, &String)| ChecklistItem { id: format!("c{}", number + 1), text: text.clone() };
+/// Hash, label `checklist`, of a checklist's texts, and of what they rest on where the judge grounds them.
+fn checklist_hash(record: &ChecklistRecord) -> Hash {
+    if record.grounding.is_empty() {
+        return Hash::of("checklist", &canonical_of(&record.items));
+    }
+    Hash::of("checklist", &canonical_of(&(&record.items, &record.grounding)))
+}
+
+fn checklist_of(items: &[String], grounding: &[Grounding]) -> Checklist {
+    let item = |(number, text): (usize, &String)| ChecklistItem {
+        id: format!("c{}", number + 1),
+        text: text.clone(),
+        grounding: grounding.get(number).cloned(),
+    };
     Checklist { items: items.iter().enumerate().map(item).collect() }
 }
 
@@ -312,7 +329,10 @@ fn record_of(
 ) -> JudgementRecord {
     let (score, items, cites) = match result {
         Ok(judgement) => {
-            let items = judgement.items.iter().map(ToString::to_string).collect();
+            let items = match judgement.labels.as_slice() {
+                [] => judgement.items.iter().map(ToString::to_string).collect(),
+                labels => labels.iter().map(|label| (*label).to_owned()).collect(),
+            };
             (exact(&judgement.score), items, judgement.cites.clone())
         }
         Err(no_verdict) => (RecordedScore::NoVerdict(no_verdict.reason.clone()), Vec::new(), Vec::new()),

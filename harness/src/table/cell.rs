@@ -24,6 +24,8 @@ pub enum Missing {
     NotPrinted,
     /// The question does not arise for the row.
     NotApplicable,
+    /// For the reason that whoever made the table gives.
+    Because(&'static str),
 }
 
 impl Missing {
@@ -38,6 +40,7 @@ impl Missing {
             Missing::Unmatched => "unmatched",
             Missing::NotPrinted => "not printed",
             Missing::NotApplicable => "-",
+            Missing::Because(reason) => reason,
         }
     }
 }
@@ -86,6 +89,8 @@ pub enum Cell {
     },
     /// A number shown with three decimals; its ratio stands beside it in JSON where it is exact.
     Number(Score),
+    /// A p-value: a number that is shown as `<.001` where three decimals would say nothing.
+    Probability(Score),
     /// A number shown as a ratio, `1/4`.
     Ratio(Ratio),
     /// Several numbers, shown with three decimals each.
@@ -151,6 +156,10 @@ impl Cell {
             Cell::Integer(count) => count.to_string(),
             Cell::Fraction { k, n } => format!("{k}/{n}"),
             Cell::Number(score) => paper_decimal(*score),
+            Cell::Probability(score) => match paper_decimal(*score).as_str() {
+                "0" | ".000" => "<.001".to_owned(),
+                shown => shown.to_owned(),
+            },
             Cell::Ratio(ratio) => ratio.to_string(),
             Cell::Numbers(scores) => scores.iter().map(|score| paper_decimal(*score)).collect::<Vec<_>>().join(" "),
             Cell::Estimate { mean, interval: None } => paper_decimal(*mean),

@@ -86,7 +86,7 @@ fn split(cell: &Cell) -> Vec<(Part, String)> {
             let numbers: Vec<String> = scores.iter().map(|score| score.to_f64().to_string()).collect();
             vec![(Part::Value, numbers.join(" "))]
         }
-        Cell::Number(score) | Cell::Estimate { mean: score, .. } => {
+        Cell::Number(score) | Cell::Probability(score) | Cell::Estimate { mean: score, .. } => {
             let mut parts = vec![(Part::Value, score.to_f64().to_string())];
             parts.extend(score.exact_ratio().map(|ratio| (Part::Exact, ratio.to_string())));
             if let Cell::Estimate { interval: Some(interval), .. } = cell {

@@ -75,7 +75,7 @@ fn entries<M: SerializeMap>(map: &mut M, column: &Column, cell: &Cell) -> Result
             map.serialize_entry(key, &ratio.to_f64())?;
             map.serialize_entry(&beside("exact"), ratio)?;
         }
-        Cell::Number(score) | Cell::Estimate { mean: score, .. } => {
+        Cell::Number(score) | Cell::Probability(score) | Cell::Estimate { mean: score, .. } => {
             map.serialize_entry(key, score)?;
             if let Some(ratio) = score.exact_ratio() {
                 map.serialize_entry(&beside("exact"), &ratio)?;

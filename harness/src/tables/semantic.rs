@@ -189,7 +189,7 @@ fn against_inflation(
     let given: Vec<Score> = inflation.iter().filter_map(|cell| cell.value).collect();
     let p_value = measured(compared.wilcoxon.p_value)?;
     let mean = compared.difference.mean.map(|estimate| estimate.mean);
-    Ok([(KEYS[0], Score::mean(&given).into()), (KEYS[1], mean.into()), (KEYS[2], Cell::Number(p_value))])
+    Ok([(KEYS[0], Score::mean(&given).into()), (KEYS[1], mean.into()), (KEYS[2], Cell::Probability(p_value))])
 }
 
 /// Repeated judgements: their spread within a trajectory, and what other aggregates than the primary give (P B.4, B.5).

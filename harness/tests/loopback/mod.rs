@@ -158,20 +158,22 @@ fn block<'u>(name: &str, user: &'u str) -> Vec<(&'u str, &'u str)> {
     lines.take_while(|line| !line.starts_with("</")).filter_map(|line| line.split_once("| ")).collect()
 }
 
-/// A checklist that the gates accept where the instruction has four lines or more: each line quoted, and said in words of no code. An instruction that
+/// A checklist that the gates accept where the instruction has words enough: five of them quoted an item, and said in words of no code. An instruction that
 /// speaks of misquoting is misquoted.
 fn checklist(user: &str, schema: &Value, draws: &mut Draws) -> Value {
     const WORDS: [&str; 6] = ["address", "refund", "exchange", "receipt", "delivery", "greeting"];
     let test = &schema["properties"]["items"]["items"]["properties"]["test"]["enum"];
     let tests: Vec<&str> = test.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let lines = block("instruction", user).into_iter().filter(|(_, text)| text.split_whitespace().count() > 3);
-    let item = |((_, text), word): ((&str, &str), &str)| {
+    let lines = block("instruction", user);
+    let words: Vec<Vec<&str>> = lines.iter().map(|(_, text)| text.split(' ').collect()).collect();
+    let quotes = words.iter().flat_map(|words| words.chunks_exact(5)).map(|words| words.join(" "));
+    let mut item = |(text, word): (String, &str)| {
         let test = tests[draws.below(tests.len())];
-        let text = if user.contains("misquoted") { text.replace("the", "this") } else { text.to_owned() };
+        let text = if user.contains("misquoted") { format!("{text} and so on") } else { text };
         let route = if test == "none" { "judge" } else { "assertion" };
         json!({"quote": text, "requirement": format!("What concerns the {word} is settled."), "route": route, "test": test})
     };
-    json!({"items": lines.zip(WORDS).map(item).collect::<Vec<_>>()})
+    json!({"items": quotes.zip(WORDS).map(&mut item).collect::<Vec<_>>()})
 }
 
 /// Verdicts whose evidence really stands in the log.
