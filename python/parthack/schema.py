@@ -90,15 +90,17 @@ class StateView:
         """All entities, or those of a type, live and deleted."""
         return [entity for entity in self._entities.values() if type is None or entity.type == type]
 
-    def after(self, event: Mapping[str, Any], at: str = "") -> "StateView":
-        """The state after an event. Raises `SchemaError`."""
+    def after(self, event: Mapping[str, Any], at: str = "", unset: Sequence[str] = ()) -> "StateView":
+        """The state after an event. `unset`: the fields that are null in an entity that this event creates unless it
+        says otherwise; the event's diff leaves them out. Raises `SchemaError`.
+        """
         diff = _object(event, "diff", at)
         at += "/diff"
         version = _after(diff, "goal", at) if "goal" in diff else self.goal_version
         if "type" not in event or "id" not in event:
             return StateView(version, self._entities)
         key = (event["type"], event["id"])
-        old = self._entities.get(key) or EntityView(key[0], key[1], "absent", 0, {})
+        old = self._entities.get(key) or EntityView(key[0], key[1], "absent", 0, dict.fromkeys(unset))
         fields = dict(old.fields)
         if "fields" in diff:
             changes = _object(diff, "fields", at)
@@ -146,8 +148,11 @@ def states(payload: AnyPayload) -> List[StateView]:
     """The initial state and the state after each event. Raises `SchemaError`."""
     state = StateView.of(_object(payload, "initial_state", ""), "/initial_state")
     found = [state]
+    fields: Dict[Any, List[str]] = {}
+    for entity in StateView.of(_object(payload, "terminal_state", ""), "/terminal_state").entities():
+        fields[entity.type] = list(entity.fields)
     for index, event in enumerate(_list(payload, "events", "")):
-        state = state.after(event, pointers.join("events", index))
+        state = state.after(event, pointers.join("events", index), fields.get(event.get("type"), ()))
         found.append(state)
     return found
 

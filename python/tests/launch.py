@@ -53,7 +53,7 @@ class Done:
 
     @property
     def lines(self):
-        return [json.loads(line) for line in self.out.decode("utf-8").splitlines()]
+        return [json.loads(line) for line in self.out.decode("utf-8").split("\n") if line]
 
     @property
     def hello(self):
