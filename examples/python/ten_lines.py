@@ -1,5 +1,5 @@
-# parthack stress exec:'python3 examples/python/ten_lines.py'
-# An evaluator that remembers the best moment: how much of the goal held at once, at any time.
+# Run it: parthack stress exec:'python3 examples/python/ten_lines.py'
+# It scores the best moment of a trajectory: how much of the goal held at once, at any time.
 from parthack import evaluator, serve
 from parthack.schema import satisfied_fraction, states
 

@@ -114,8 +114,8 @@ class PlainState:
 
     @property
     def user_prompt(self) -> Message:
-        """The first message, which holds the instruction."""
-        return next(message for message in self.messages if message.role == "user")
+        """The last message of a user; the instruction, unless something came after it."""
+        return next(message for message in reversed(self.messages) if message.role == "user")
 
 
 def from_inspect_scorer(
@@ -246,7 +246,7 @@ def _scorer_name(scorer: Any) -> Optional[str]:
     registered = getattr(getattr(scorer, "__registry_info__", None), "name", None)
     if not isinstance(registered, str):
         outer = str(getattr(scorer, "__qualname__", "")).split(".<locals>")[0]  # The factory that made it.
-        registered = outer if outer.isidentifier() else ""
+        registered = outer.rsplit(".", 1)[-1] or type(scorer).__name__
     name = re.sub(r"[^A-Za-z0-9.:-]+", "-", registered.rsplit("/", 1)[-1]).strip("-.:")[:64]
     return name or None
 

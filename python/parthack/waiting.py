@@ -27,34 +27,50 @@ async def _awaited(awaitable: Any) -> Any:
 def _the_loop() -> "asyncio.AbstractEventLoop":
     global _loop
     if _loop is None or _loop.is_closed():
+        import atexit
+
         _loop = _new_loop()
+        atexit.register(_loop.close)
     return _loop
 
 
 def _new_loop() -> "asyncio.AbstractEventLoop":
     import asyncio  # Late: it is slow to import, and most evaluators are plain functions.
 
+    # The usual loop is woken through a socket pair and waits in a selector. Without them there is nothing to wait for but
+    # time and threads, and a loop that knows these two is enough.
+    return asyncio.new_event_loop() if _has_sockets() else _loop_without_sockets()
+
+
+def _has_sockets() -> bool:
+    import selectors
+    import socket
+
     try:
-        return asyncio.new_event_loop()
+        for end in socket.socketpair():
+            end.close()
+        selectors.DefaultSelector().close()
     except OSError:
-        # The loop wakes itself through a socket pair and waits in epoll; without sockets there is nothing to wait for
-        # but time, so a loop without them is enough.
-        return _loop_without_sockets()
+        return False
+    return True
 
 
 def _loop_without_sockets() -> "asyncio.AbstractEventLoop":
     import asyncio
-    import time
+    import threading
     from typing import List
 
-    class NoSockets:
-        """Stands where the loop's selector stands: it waits for time alone."""
+    class TimeAndThreads:
+        """Stands where the loop's selector stands."""
+
+        def __init__(self) -> None:
+            self.woken = threading.Event()
 
         def select(self, timeout: Optional[float] = None) -> List[Any]:
-            if timeout is None:
+            if timeout is None and threading.active_count() == 1 and not self.woken.is_set():
                 raise RuntimeError("the evaluator waits for something that can't come: this sandbox has no sockets")
-            if timeout > 0:
-                time.sleep(timeout)
+            self.woken.wait(timeout)
+            self.woken.clear()
             return []
 
     class LoopWithoutSockets(asyncio.BaseEventLoop):
@@ -62,12 +78,12 @@ def _loop_without_sockets() -> "asyncio.AbstractEventLoop":
 
         def __init__(self) -> None:
             super().__init__()
-            self._selector = NoSockets()
+            self._selector = TimeAndThreads()
 
         def _process_events(self, event_list: List[Any]) -> None:
             """Nothing ever comes from the selector."""
 
         def _write_to_self(self) -> None:
-            """Nobody sleeps longer than a timer: there is no one to wake."""
+            self._selector.woken.set()
 
     return LoopWithoutSockets()

@@ -226,7 +226,7 @@ class Ends(unittest.TestCase):
         child.stderr.close()
 
     def test_control_c(self):
-        waits = HALF.replace("return 0.5", "import time; print('in', flush=True); time.sleep(60)")
+        waits = HALF.replace("return 0.5", "import os, time; os.write(2, b'in\\n'); time.sleep(60)")
         for source, payload in ((HALF, b""), (waits, b"{}\n")):
             child = launch.start(source)
             child.stdout.readline()
@@ -294,7 +294,7 @@ class Confined(unittest.TestCase):
     def test_coroutines_without_sockets(self):
         done = launch.run(
             """
-            import asyncio, socket
+            import asyncio, socket, time
             from parthack import evaluator, serve
 
             def refused(*arguments, **more):
@@ -310,14 +310,18 @@ class Confined(unittest.TestCase):
             async def several(payload):
                 if "hang" in payload:
                     await asyncio.get_running_loop().create_future()
+                if "thread" in payload:
+                    return await asyncio.get_running_loop().run_in_executor(None, time.sleep, 0.01) or 1
                 parts = await asyncio.wait_for(asyncio.gather(part(0.25), part(0.5)), 5)
                 return sum(parts)
 
             serve()
             """,
-            [{}, {"hang": 1}, {}],
+            [{}, {"hang": 1}, {}, {"thread": 1}],
         )
         self.assertEqual(done.answers[0], {"score": 0.75}, done.err)
+        self.assertEqual(done.answers[3], {"score": 1.0, "exact": "1"}, done.err)
+        self.assertNotIn("ignored", done.err)
         self.assertIn("no sockets", done.answers[1]["no_verdict"])
         self.assertEqual(done.answers[2], {"score": 0.75})
 
