@@ -9,6 +9,7 @@
 //! Architecture invariant: no IO. Prompts go out and answers come in as values; whoever runs the pipeline asks the models and
 //! keeps the files. This crate knows neither environments nor evaluators nor anything private.
 
+pub mod analysis;
 pub mod baselines;
 pub mod block;
 pub mod checklist;
