@@ -193,7 +193,10 @@ def equal(expected: Any, value: Any) -> bool:
 
 
 def check_predicate(predicate: Any, at: str = "") -> None:
-    """Checks kind, keys and types of a predicate and of those within. Raises `SchemaError` with a JSON pointer below `at`."""
+    """Checks kind, keys and types of a predicate and of those within.
+
+    Raises `SchemaError` with a JSON pointer that begins with `at`.
+    """
     if not isinstance(predicate, Mapping):
         raise SchemaError(at, "a predicate, an object", predicate)
     kind = predicate.get("kind")

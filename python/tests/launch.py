@@ -1,4 +1,4 @@
-"""Runs evaluator programs as a host runs them, and finds what the tests need: this package, the sample payload, the program."""
+"""Runs evaluator programs as a host runs them, and finds this package, the sample payload and the parthack program."""
 
 import json
 import os

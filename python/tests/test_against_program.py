@@ -190,7 +190,7 @@ def random_scalar(task, kind, dice):
 
 
 def random_predicate(payload, dice, nulls, depth=0):
-    kind = dice.choice(("all", "any", "not", "entity", "entity", "field", "field", "field", "count", "count", "goal_version"))
+    kind = dice.choice(("all", "any", "not", "goal_version", *["entity"] * 2, *["count"] * 2, *["field"] * 3))
     if kind in ("all", "any", "not") and depth < 3:
         if kind == "not":
             return {"kind": "not", "of": random_predicate(payload, dice, nulls, depth + 1)}
@@ -225,7 +225,8 @@ def random_term(payload, entity, dice, nulls):
     """A test of one field: of its own value or another's, sometimes of another kind."""
     name = dice.choice(sorted(entity["fields"]))
     value = entity["fields"][name]
-    others = [other["fields"].get(name) for other in payload["terminal_state"]["entities"] if other["type"] == entity["type"]]
+    entities = payload["terminal_state"]["entities"]
+    others = [other["fields"].get(name) for other in entities if other["type"] == entity["type"]]
     strange = [None, True, False, 0, 1, "", "1", "true", [], [1], {"token": "tok_0"}]
 
     def pick():

@@ -138,7 +138,12 @@ class Values(unittest.TestCase):
         self.assertEqual(made.answer(launch.sample())["score"], 0.5)
         self.assertEqual(
             made.hello(),
-            {"protocol": "parthack.evaluator/1", "name": "test-plain-functions-and-names", "version": "2", "deterministic": False},
+            {
+                "protocol": "parthack.evaluator/1",
+                "name": "test-plain-functions-and-names",
+                "version": "2",
+                "deterministic": False,
+            },
         )
         self.assertEqual(from_inspect_scorer(gives(1)).name, "gives")
         self.assertEqual(from_inspect_scorer(gives(1), name="mine").name, "mine")
@@ -167,7 +172,10 @@ class States(unittest.TestCase):
         payload = launch.sample()
         messages = messages_of(payload)
         texts = [part["text"] for part in payload["instruction"]]
-        found = [(message.role, message.content if not message.tool_calls else message.tool_calls[0].function) for message in messages]
+        found = [
+            (message.role, message.tool_calls[0].function if message.tool_calls else message.content)
+            for message in messages
+        ]
         self.assertEqual(found[0], ("user", texts[0]))
         self.assertEqual(found[1], ("assistant", "Could the security desk look at release 6, please?"))
         self.assertEqual(
@@ -214,7 +222,8 @@ class States(unittest.TestCase):
         self.assertEqual(state.user_prompt.text, payload["instruction"][1]["text"])
         self.assertIn(payload["instruction"][1]["text"], state.input_text)
         self.assertEqual(state.metadata["payload"], payload)
-        self.assertEqual((list(state.target), state.target.text, state.target[1], len(state.target)), (["a", "b"], "ab", "b", 2))
+        self.assertEqual((list(state.target), state.target.text), (["a", "b"], "ab"))
+        self.assertEqual((state.target[1], len(state.target)), ("b", 2))
 
     def test_the_target_may_depend_on_the_payload(self):
         seen = []

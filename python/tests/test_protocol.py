@@ -153,7 +153,8 @@ class Loop(unittest.TestCase):
         """
         text = "Lärche – 木 \U0001f332 \u2028"
         for more in ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "ascii"}):
-            done = launch.run(source, [json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n"], environment_more=more)
+            line = json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n"
+            done = launch.run(source, [line], environment_more=more)
             self.assertEqual(done.answers, [{"no_verdict": text}])
             self.assertIn("Lärche – 木", done.err)
 
