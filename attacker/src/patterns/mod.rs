@@ -8,6 +8,7 @@ mod check;
 mod deeds;
 mod letters;
 mod peaks;
+pub mod relations;
 mod said;
 mod text;
 mod walk;

@@ -24,6 +24,7 @@ enum Command {
     Show(ShowArgs),
     Verify(VerifyArgs),
     Prune(PruneArgs),
+    Strip(StripArgs),
 }
 
 /// Where the recordings are.
@@ -106,12 +107,28 @@ struct PruneArgs {
     format: ReportFormat,
 }
 
+/// Leave the requests out of recorded exchanges, and keep the answers
+///
+/// For recordings whose questions quote texts that may not be passed on. A replay makes each request again from the texts, which it must have, and finds
+/// the answer under the same key.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  parthack cassette strip --cassettes recordings/study --dry-run")]
+struct StripArgs {
+    /// Cassette folder; it is changed, so there is no default
+    #[arg(long, required = true, value_name = "DIR")]
+    cassettes: PathBuf,
+    /// Say what would be changed and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
 pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     match &args.command {
         Command::List(args) => list(args, out),
         Command::Show(args) => show(args, out),
         Command::Verify(args) => verify(args, out),
         Command::Prune(args) => prune(args, out),
+        Command::Strip(args) => strip(args, out),
     }
 }
 
@@ -213,6 +230,9 @@ fn print(exchange: &RecordedExchange, out: &mut Output) -> std::io::Result<()> {
     for (name, value) in &config.identity {
         writeln!(out, "  {name}: {value}")?;
     }
+    if exchange.is_stripped() {
+        writeln!(out, "\nthe request is left out of this recording")?;
+    }
     for message in exchange.request["messages"].as_array().into_iter().flatten() {
         out.title(&format!("\n{}", message["role"].as_str().unwrap_or("message")))?;
         writeln!(out, "{}", message["content"].as_str().unwrap_or_default())?;
@@ -286,6 +306,14 @@ fn prune(args: &PruneArgs, out: &mut Output) -> Result<Exit, Failure> {
             writeln!(out, "{exchanges} exchanges and {temporary} temporary files {verb}, {} bytes", pruned.bytes)?;
         }
     }
+    Ok(Exit::Done)
+}
+
+fn strip(args: &StripArgs, out: &mut Output) -> Result<Exit, Failure> {
+    let cassette = Cassette::new(Some(existing(&args.cassettes)?), Vec::new());
+    let stripped = cassette.strip(args.dry_run).map_err(failure)?;
+    let verb = if args.dry_run { "would lose" } else { "lost" };
+    writeln!(out, "{} exchanges {verb} their requests", stripped.len())?;
     Ok(Exit::Done)
 }
 

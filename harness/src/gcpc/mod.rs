@@ -22,4 +22,5 @@ pub mod folder;
 pub mod judging;
 pub mod logs;
 pub mod pipeline;
+pub mod render;
 pub mod task;

@@ -20,7 +20,8 @@ pub fn tables_of(analysis: &Analysis) -> Result<Vec<Table>, RunError> {
 }
 
 fn table_of(data: &Data) -> Result<Table, RunError> {
-    let has_interval = |place: usize| data.rows.iter().any(|row| matches!(row.get(place), Some(Value::Interval { .. })));
+    let has_interval =
+        |place: usize| data.rows.iter().any(|row| matches!(row.get(place), Some(Value::Interval { .. })));
     let column = |(place, column): (usize, &parthack_gcpc::analysis::Column)| match column.kind {
         Kind::Words => Column::words(column.key, column.header),
         Kind::Number if has_interval(place) => {

@@ -10,6 +10,9 @@ use crate::{canonical, request};
 /// The format of a recorded exchange.
 pub const EXCHANGE_FORMAT: &str = "parthack.exchange/1";
 
+/// The one key of a request that is left out.
+const LEFT_OUT: &str = "left_out";
+
 /// A request and what came back. Its file is its canonical JSON and a line end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,7 +30,7 @@ pub struct RecordedExchange {
     /// 0 for the first try, 1 for the retry.
     #[serde(rename = "try")]
     pub attempt: u32,
-    /// The request's body.
+    /// The request's body; or, where it may not be passed on, `{"left_out": HASH}` with the BLAKE3 of its canonical JSON.
     pub request: Value,
     /// What came back.
     pub response: Response,
@@ -43,7 +46,9 @@ impl RecordedExchange {
     /// # Errors
     /// An exchange that can't be written as JSON, which no exchange is.
     pub(crate) fn sealed(mut self) -> Result<RecordedExchange, String> {
-        self.key = self.computed_key();
+        if !self.is_stripped() {
+            self.key = self.computed_key();
+        }
         self.hash = self.computed_hash()?;
         Ok(self)
     }
@@ -63,12 +68,37 @@ impl RecordedExchange {
         };
         same("/format", &exchange.format, EXCHANGE_FORMAT)?;
         same("/key", &exchange.key, key)?;
-        same("/key, computed from the request", &exchange.computed_key(), key)?;
+        if !exchange.is_stripped() {
+            same("/key, computed from the request", &exchange.computed_key(), key)?;
+        }
         same("/hash", &exchange.hash, &exchange.computed_hash()?)?;
         if exchange.bytes()? != bytes {
             return Err("the bytes are not the canonical ones of their content".to_owned());
         }
         Ok(exchange)
+    }
+
+    /// Whether the request is left out. Such an exchange answers its key like any other; that the key is the request's can only be
+    /// seen by making the request again.
+    #[must_use]
+    pub fn is_stripped(&self) -> bool {
+        let Value::Object(fields) = &self.request else { return false };
+        let hash = fields.get(LEFT_OUT).and_then(Value::as_str);
+        let is_hash =
+            |text: &str| text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        fields.len() == 1 && hash.is_some_and(is_hash)
+    }
+
+    /// The same without the request: for questions about texts that may not be passed on.
+    ///
+    /// # Errors
+    /// As [`RecordedExchange::sealed`].
+    pub(crate) fn stripped(mut self) -> Result<RecordedExchange, String> {
+        if !self.is_stripped() {
+            let hash = blake3::hash(canonical::request(&self.request).as_bytes()).to_hex().to_string();
+            self.request = serde_json::json!({ LEFT_OUT: hash });
+        }
+        self.sealed()
     }
 
     fn computed_key(&self) -> String {

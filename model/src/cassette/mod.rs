@@ -206,6 +206,16 @@ impl Cassette {
         store::prune(folder, what, dry_run)
     }
 
+    /// Leaves the requests of all exchanges out of the folder that is written to: for recordings whose questions hold texts that may not be passed
+    /// on. A replay that has those texts makes the requests again and finds the answers under the same keys. Returns the keys of what was changed.
+    ///
+    /// # Errors
+    /// [`CassetteError::ReadOnly`], [`CassetteError::Io`]; [`CassetteError::Broken`] for an exchange that is not whole.
+    pub fn strip(&self, dry_run: bool) -> Result<Vec<String>, CassetteError> {
+        let folder = self.write.as_deref().ok_or(CassetteError::ReadOnly)?;
+        store::strip(folder, dry_run)
+    }
+
     /// The recorded exchange that is nearest to a wanted one, and the first difference.
     ///
     /// # Errors

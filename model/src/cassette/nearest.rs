@@ -66,6 +66,9 @@ pub(super) fn nearest(index: &[Entry], wanted: &Wanted<'_>) -> Result<Option<Nea
     for (_, entry, label) in candidates.into_iter().take_while(|one| one.0 == least).take(MOST_COMPARED) {
         // One that was removed since is no candidate.
         let Some(recorded) = store::get(&entry.folder, &entry.key)? else { continue };
+        if recorded.is_stripped() {
+            continue;
+        }
         let found = envelope(&label.config, label.repeat, label.attempt, recorded.request);
         let mut differences = Differences::default();
         differences.compare(&found, &target, "");

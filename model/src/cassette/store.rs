@@ -146,6 +146,27 @@ pub(super) fn entry(folder: &Path, key: String, path: &Path) -> Result<Entry, Ca
     Ok(Entry { folder: folder.to_owned(), key, bytes, exchange })
 }
 
+/// Writes every whole exchange anew without its request; returns the keys of those that were changed.
+pub(super) fn strip(folder: &Path, dry_run: bool) -> Result<Vec<String>, CassetteError> {
+    let mut stripped = Vec::new();
+    for (key, path) in files(folder)? {
+        let content = read(&path).map_err(failed("read", &path))?;
+        let exchange = RecordedExchange::read(&content, &key).map_err(broken(&path))?;
+        if exchange.is_stripped() {
+            continue;
+        }
+        let bytes = exchange.stripped().and_then(|exchange| exchange.bytes()).map_err(broken(&path))?;
+        if !dry_run {
+            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let temporary = path.with_file_name(format!("{TEMPORARY}{}-{number}", std::process::id()));
+            let written = write_whole(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &path));
+            written.map_err(failed("write", &path))?;
+        }
+        stripped.push(key);
+    }
+    Ok(stripped)
+}
+
 pub(super) fn prune(folder: &Path, what: Prune<'_>, dry_run: bool) -> Result<Pruned, CassetteError> {
     let mut pruned = Pruned::default();
     let remove = |path: &Path| if dry_run { Ok(()) } else { fs::remove_file(path).map_err(failed("remove", path)) };

@@ -91,10 +91,12 @@ pub(super) fn print_tables(
         resamples: args.resamples,
         primary_judge: args.primary_judge.as_deref(),
     });
-    let analysis = analysis.map_err(|error| Failure::Other { exit: Exit::Input, message: error.to_string(), source: None })?;
+    let analysis =
+        analysis.map_err(|error| Failure::Other { exit: Exit::Input, message: error.to_string(), source: None })?;
     let tables = tables_of(&analysis)?;
     create_folder(&folder.tables())?;
-    for (name, format) in [("tables.txt", Format::Text), ("tables.md", Format::Markdown), ("tables.json", Format::Json)] {
+    for (name, format) in [("tables.txt", Format::Text), ("tables.md", Format::Markdown), ("tables.json", Format::Json)]
+    {
         write_atomically(&folder.tables().join(name), render(&tables, format).as_bytes())?;
     }
     for table in &tables {

@@ -1,6 +1,8 @@
 //! `parthack gcpc`: Grounded Checklist Partial Credit over anyone's logs (G §3).
 
+mod analyze;
 mod check;
+mod control;
 mod freeze;
 mod judge;
 mod score;
@@ -43,6 +45,8 @@ enum Command {
     Freeze(freeze::Args),
     Judge(judge::Args),
     Score(score::Args),
+    Control(control::Args),
+    Analyze(analyze::Args),
 }
 
 pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
@@ -52,6 +56,8 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         Command::Freeze(args) => freeze::run(args, out),
         Command::Judge(args) => judge::run(args, out),
         Command::Score(args) => score::run(args, out),
+        Command::Control(args) => control::run(args, out),
+        Command::Analyze(args) => analyze::run(args, out),
     }
 }
 
