@@ -3,8 +3,8 @@
 //! [`analyze`] is a function of the ledgers, the annotations and the seed: no IO, and the order of the judgements does not matter.
 //!
 //! **What counts.** Each log counts once a method: its first pass, asked for as the method has it, by the primary judge (the named one,
-//! else the one with the most judgements). Where that judge worked in several configurations or settings, the one of most judgements of the
-//! method counts; where a task's checklist was frozen anew, the frozen one. What is left out is counted in the notes. A judgement without a
+//! else the one with the most judgements). Where that judge worked in several configurations or settings, the one of most first
+//! passes of the method counts; where a task's checklist was frozen anew, the frozen one. What is left out is counted in the notes. A judgement without a
 //! verdict is never a score. A log whose items all abstain has no plain GCPC and is apart.
 //!
 //! **How sure.** Intervals are percentiles of task-clustered resamples ([`parthack_statistics::Bootstrap`]), unless a table says otherwise.

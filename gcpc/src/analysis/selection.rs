@@ -164,10 +164,13 @@ fn counted<'a>(input: &Input<'a>) -> Vec<&'a Judgement> {
             || frozen.get(of.identity.task.as_str()).is_none_or(|hash| of.checklist.as_deref() == Some(hash.as_str()))
     };
     let current: Vec<&Judgement> = input.judgements.iter().filter(is_current).collect();
-    // A forced verdict is a setting of its own; the other variants and passes are compared with the primary one and need its way.
+    // A forced verdict is a setting of its own. Other variants and later passes are compared with the first judgement of a log as it is, so
+    // that its way counts, however many of them there are; where there is none, theirs does.
     let group = |of: &'a Judgement| (of.judge.as_str(), of.method.as_str(), is_forced(&of.variant));
     let way = |of: &'a Judgement| -> Way<'a> { (of.judge_hash.as_str(), of.setting.as_str()) };
-    let ways = favoured(&current, group, way);
+    let is_first = |of: &&'a Judgement| of.pass == 1 && (is_primary(&of.variant) || is_forced(&of.variant));
+    let mut ways = favoured(&current, group, way);
+    ways.extend(favoured(&current.iter().copied().filter(is_first).collect::<Vec<_>>(), group, way));
     let in_way: Vec<&Judgement> =
         current.into_iter().filter(|of| ways.get(&group(of)).is_some_and(|best| *best == way(of))).collect();
     let group = |of: &'a Judgement| (of.judge.as_str(), of.method.as_str(), of.identity.task.as_str());

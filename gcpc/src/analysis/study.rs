@@ -207,7 +207,7 @@ impl<'a> Study<'a> {
         let mut notes = vec![format!("n = {n} {unit}, {tasks} tasks, judge {judge}.")];
         if self.selection.left_out > 0 {
             notes.push(format!(
-                "{} judgements are left out: made in another configuration or setting than most by the same judge and method, or with a checklist or questions that are not the task's.",
+                "{} judgements are left out: made in another configuration or setting than most first passes by the same judge and method, or with a checklist or questions that are not the task's.",
                 self.selection.left_out
             ));
         }

@@ -120,6 +120,10 @@ fn one_setting_counts() {
     // Equally many: the setting that comes first.
     ledger.judgements.pop();
     check(&ledger.table("scores"), 0, &[("gcpc", "1/4")]);
+    // Later passes have no say, however many there are; their own setting tells nothing of the first pass.
+    ledger.judgements.extend((2..5).map(|pass| other(in_pass(pass, credited(passed("a1", "s/a"), 4, 4)))));
+    check(&ledger.table("scores"), 0, &[("gcpc", "1/4")]);
+    assert_eq!(ledger.table("reliability").rows.len(), 0);
 }
 
 #[test]
