@@ -247,3 +247,83 @@ fn commands_say_what_is_missing() {
         assert!(done.err.contains(part) || done.out.contains(part), "{arguments:?}: {}{}", done.out, done.err);
     }
 }
+
+/// The table of an id in what `analyze --format json` prints.
+fn table(printed: &Value, id: &str) -> Value {
+    let all = printed["tables"].as_array().cloned().unwrap_or_else(|| vec![printed.clone()]);
+    all.into_iter().find(|table| table["id"] == id).unwrap_or_else(|| panic!("no table {id}: {printed}"))
+}
+
+#[test]
+fn controls_and_tables() {
+    let place = Place::new();
+    let (out, results) = (place.path("study"), place.path("results.json"));
+    let live = [&["--model-mode", "live"][..], &ROLES].concat();
+    place.all("study", &live);
+    let with = |arguments: &[&str]| place.works(&[arguments, &live].concat());
+
+    with(&["control", "idle-agent", &out]);
+    with(&["control", "evidence-replacement", &out, "tau2", &results]);
+    with(&["control", "forced-verdict", &out, "tau2", &results]);
+    with(&["control", "schema", &out]);
+    with(&["control", "three-passes", &out, "tau2", &results]);
+    let other = ["--model-mode", "live", "--role", "judge=openai/gpt-4.1-nano"];
+    place.works(&[&["control", "judge-substitution", &out, "tau2", &results][..], &other].concat());
+    let refused = place.gcpc(&[&["control", "three-passes", &out][..], &live].concat());
+    assert!(refused.code == 2 && refused.err.contains("KIND and PATH"), "{}", refused.err);
+    // Nobody is asked for the outcome step.
+    let step = place.works(&["control", "outcome-step", &out]).out;
+    assert!(step.contains("endpoint off, PASS propagation on"), "{step}");
+
+    let people = place.path("people.csv");
+    let rating = |who: &str, run: usize, value: usize| format!("{who},rating,run-1-{run},,,{value}\n");
+    let rows = rating("ada", 1, 9) + &rating("bob", 1, 8) + &rating("ada", 2, 3) + &rating("bob", 2, 4);
+    let rows = rows + "ada,preference,run-1-1,run-1-2,,first\nbob,preference,run-1-1,run-1-2,,first\n";
+    fs::write(&people, format!("annotator,kind,log,other,item,value\n{rows}")).expect("written");
+    let analyze = |more: &[&str]| {
+        place.works(&[&["analyze", &out, "--format", "json", "--annotations", &people][..], more].concat())
+    };
+    let printed = analyze(&[]).json();
+    assert_eq!(table(&printed, "scores")["rows"].as_array().map(Vec::len), Some(8));
+    let synthesis = table(&printed, "4")["rows"].clone();
+    assert_eq!(synthesis[0]["tasks"], 4, "{synthesis}");
+    let ablation = table(&printed, "3")["rows"].to_string();
+    for row in ["idle-agent", "replacement-to-no", "scheme-name_permuted", "propagation", "tick-trajectory"] {
+        assert!(ablation.contains(row), "{row}: {ablation}");
+    }
+    for id in [
+        "2",
+        "annotators",
+        "paired",
+        "figure-4",
+        "figure-5",
+        "transitions",
+        "conditions",
+        "perfect",
+        "same-task",
+        "routes",
+        "items",
+        "reliability",
+        "judges",
+        "coverage",
+    ] {
+        table(&printed, id);
+    }
+    assert_eq!(table(&printed, "same-task")["rows"][0]["pairs"], 4, "{}", table(&printed, "same-task"));
+    // The same ledgers give the same bytes, and the files are what is printed.
+    assert_eq!(analyze(&[]).out, analyze(&[]).out);
+    let tables = place.scratch.path().join("study/tables");
+    let written: Value = serde_json::from_slice(&fs::read(tables.join("tables.json")).expect("tables")).expect("JSON");
+    assert_eq!(written, printed);
+    assert!(tables.join("table-figure-5.csv").is_file());
+    let text = place.works(&["analyze", &out, "--table", "3,scores"]).out;
+    assert!(text.contains("Table 3") && !text.contains("Table 4"), "{text}");
+
+    let wrong = place.gcpc(&["analyze", &out, "--table", "9"]);
+    assert!(wrong.code == 2 && wrong.err.contains("figure-4"), "{}", wrong.err);
+    let judge = place.gcpc(&["analyze", &out, "--primary-judge", "openai/nobody"]);
+    assert!(judge.code == 3 && judge.err.contains("openai/nobody"), "{}", judge.err);
+    fs::write(&people, "annotator,kind,log,other,item,value\nada,rating,run-1-1,,,11\n").expect("written");
+    let rated = place.gcpc(&["analyze", &out, "--annotations", &people]);
+    assert!(rated.code == 3 && rated.err.contains("people.csv") && rated.err.contains('2'), "{}", rated.err);
+}

@@ -34,7 +34,7 @@ struct Row {
     no_verdict: usize,
 }
 
-const NONE: Value = Value::Missing("not of this row");
+const NONE: Value = Value::Missing("-");
 
 impl Row {
     fn values(self) -> Vec<Value> {

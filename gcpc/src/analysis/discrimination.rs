@@ -160,7 +160,7 @@ pub(crate) fn figure(study: &Study<'_>) -> Result<Table, BootstrapError> {
         number("share_positive", "Positive"),
     ];
     let mut rows = Vec::new();
-    let none = || Value::Missing("not of this row");
+    let none = || Value::Missing("-");
     for pair in pairs(study)? {
         let lead = |method: &str, against: Value, measure: &str| {
             let (n, tasks) = (Value::count(pair.found.logs), Value::count(pair.found.tasks));

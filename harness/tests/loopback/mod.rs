@@ -96,6 +96,11 @@ fn completion(body: &[u8]) -> Value {
     let mut draws = Draws(seed);
     let content = match form["name"].as_str() {
         Some("gcpc_checklist") => checklist(user, &form["schema"], &mut draws),
+        Some("gcpc_requirements") => {
+            let stated = block("instruction", user).into_iter();
+            let stated = stated.map(|(_, text)| json!({"quote": text, "requirement": format!("It holds that {text}")}));
+            json!({"requirements": stated.collect::<Vec<_>>()})
+        }
         Some("gcpc_verdicts") => verdicts(user, &form["schema"], &mut draws),
         _ => sample(&form["schema"], &mut draws),
     };
