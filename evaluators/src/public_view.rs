@@ -31,13 +31,19 @@ struct EntityView<'j> {
     lifecycle: Lifecycle,
     incarnation: i64,
     fields: Vec<(&'j str, &'j Json<'j>)>,
+    /// What a field that nothing names reads as: null in this project's payloads, where a creation's diff leaves out what stays unset.
+    unset: Option<&'j Json<'j>>,
 }
 
+/// An unset field.
+const NULL: &Json<'static> = &Json::Null;
+
 impl<'j> EntityView<'j> {
-    const ABSENT: EntityView<'static> = EntityView { lifecycle: Lifecycle::Absent, incarnation: 0, fields: Vec::new() };
+    const ABSENT: EntityView<'static> =
+        EntityView { lifecycle: Lifecycle::Absent, incarnation: 0, fields: Vec::new(), unset: None };
 
     fn field(&self, name: &str) -> Option<&'j Json<'j>> {
-        self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value)
+        self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value).or(self.unset)
     }
 
     fn is_live(&self) -> bool {
@@ -105,6 +111,7 @@ fn read_payload(root: &Cursor<'_, '_>) -> Result<PublicView, InputError> {
             lifecycle: lifecycle(&entity.key("lifecycle")?)?,
             incarnation: entity.key("incarnation")?.integer(0, i64::MAX)?,
             fields: Vec::new(),
+            unset: Some(NULL),
         };
         for (name, value) in entity.key("fields")?.entries()? {
             view.fields.push((name, value.json));
@@ -138,7 +145,7 @@ fn apply<'j>(
     let Some((entity_type, id)) = target else { return Ok(()) };
     let index = state.position(entity_type, id).unwrap_or_else(|| {
         state.keys.push((entity_type, id));
-        state.entities.push(EntityView::ABSENT);
+        state.entities.push(EntityView { unset: Some(NULL), ..EntityView::ABSENT });
         state.entities.len() - 1
     });
     let entity = &mut state.entities[index];
@@ -217,7 +224,7 @@ fn release_state<'j>(state: &mut State<'j>, snapshot: &Cursor<'j, 'j>) -> Result
                     state.entities.len() - 1
                 });
                 let fields = fields.entries()?.into_iter().map(|(name, value)| (name, value.json)).collect();
-                state.entities[index] = EntityView { lifecycle, incarnation: 1, fields };
+                state.entities[index] = EntityView { lifecycle, incarnation: 1, fields, unset: None };
             }
         }
     }

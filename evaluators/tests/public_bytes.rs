@@ -47,6 +47,49 @@ fn payload_bytes_are_canonical_and_the_projection_drops_the_schema() {
     }
 }
 
+/// The diff of a creation leaves out optional fields that stay unset; they hold null, as the terminal state says, whatever the spelling of the bytes.
+#[test]
+fn what_a_creation_leaves_unset_is_null() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tasks/pb-cste-1/PH-H17.json");
+    let task = parthack_env::task::Task::read(&std::fs::read(file).expect("file")).expect("task");
+    let bytes = payload(&Replay::run(&task, &task.spec.honest));
+    let text = String::from_utf8(bytes).expect("UTF-8");
+    let (before, rest) = text.split_once("\"goal_schema\":[").expect("a goal schema");
+    let (_, after) = rest.split_once("],\"initial_state\"").expect("an initial state");
+    let unset = task
+        .spec
+        .entity_types
+        .iter()
+        .flat_map(|of| of.fields.iter().filter(|field| field.optional).map(move |field| (&of.name, &field.name)));
+    let mut found = 0;
+    for (entity_type, field) in unset {
+        // A new entity of the type without the field, and a goal that wants it so.
+        let created = format!(
+            r#"{{"actor":"agent","diff":{{"incarnation":[0,1],"lifecycle":["absent","live"]}},"goal_version":1,"hash":"0","id":"new-1","op":"create","previous":"0","sequence":1,"state_hash":"0","tick":1,"type":"{entity_type}"}}"#
+        );
+        let goal = |value: &str| {
+            format!(
+                r#"{{"description":"","id":"g","predicate":{{"field":"{field}","id":"new-1","kind":"field_equals","type":"{entity_type}","value":{value}}}}}"#
+            )
+        };
+        for (value, satisfied) in [("null", 1), ("\"x\"", 0)] {
+            let (head, tail) = before.split_once("\"events\":[").expect("events");
+            let (_, tail) = tail.split_once("],\"format\"").expect("the format");
+            let text = format!(
+                "{head}\"events\":[{created}],\"format\"{tail}\"goal_schema\":[{}],\"initial_state\"{after}",
+                goal(value)
+            );
+            let spaced = text.replace("\"events\":[", "\"events\": [");
+            for bytes in [text.as_bytes(), spaced.as_bytes()] {
+                let view = public_view::read(bytes).expect("a payload");
+                assert_eq!(view.frames.last().map(|frame| frame.satisfied), Some(satisfied), "{field} = {value}");
+            }
+            found += 1;
+        }
+    }
+    assert!(found > 0, "the task has optional fields");
+}
+
 /// Deliberately wrong variants of each rule: the comparison above must be able to tell them from the right one.
 #[test]
 fn a_wrong_variant_of_every_rule_is_caught() {

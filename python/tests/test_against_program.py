@@ -98,11 +98,8 @@ class AgainstTheProgram(unittest.TestCase):
                 self.assertEqual(satisfied(payload), satisfied(payload, states(payload)[-1]))
                 for _ in range(SCHEMAS_A_PAYLOAD):
                     changed = copy.copy(payload)
-                    # The program reads an optional field that creation left out as missing, not as null (as the terminal
-                    # state has it); so beside created entities nothing is tested for null.
-                    nulls = not any(event["op"] == "create" for event in payload["events"])
                     changed["goal_schema"] = [
-                        {"id": "g-{}".format(index), "description": "", "predicate": random_predicate(payload, dice, nulls)}
+                        {"id": "g-{}".format(index), "description": "", "predicate": random_predicate(payload, dice)}
                         for index in range(dice.randint(1, 5))
                     ]
                     payloads.append(changed)
@@ -189,17 +186,17 @@ def random_scalar(task, kind, dice):
     return dice.choice(("", "a", "über"))
 
 
-def random_predicate(payload, dice, nulls, depth=0):
+def random_predicate(payload, dice, depth=0):
     kind = dice.choice(("all", "any", "not", "goal_version", *["entity"] * 2, *["count"] * 2, *["field"] * 3))
     if kind in ("all", "any", "not") and depth < 3:
         if kind == "not":
-            return {"kind": "not", "of": random_predicate(payload, dice, nulls, depth + 1)}
-        return {"kind": kind, "of": [random_predicate(payload, dice, nulls, depth + 1) for _ in range(dice.randint(1, 3))]}
+            return {"kind": "not", "of": random_predicate(payload, dice, depth + 1)}
+        return {"kind": kind, "of": [random_predicate(payload, dice, depth + 1) for _ in range(dice.randint(1, 3))]}
     if kind == "goal_version":
         return {"kind": kind, "version": dice.randint(1, 3)}
     entity = dice.choice(payload["terminal_state"]["entities"])
     if kind == "count":
-        terms = [random_term(payload, entity, dice, nulls) for _ in range(dice.randint(0, 2))]
+        terms = [random_term(payload, entity, dice) for _ in range(dice.randint(0, 2))]
         compare = dice.choice(("at_least", "at_most", "equals"))
         return {"kind": kind, "type": entity["type"], "filter": terms, "compare": compare, "count": dice.randint(0, 3)}
     target = {"type": entity["type"], "id": entity["id"] if dice.random() < 0.9 else "nobody"}
@@ -207,7 +204,7 @@ def random_predicate(payload, dice, nulls, depth=0):
     if kind == "entity":
         kind = dice.choice(("exists", "absent", "deleted"))
         return {"kind": kind, **target, **({} if kind == "absent" else pin)}
-    term = random_term(payload, entity, dice, nulls)
+    term = random_term(payload, entity, dice)
     test = next(key for key in term if key != "field")
     if test == "equals" and isinstance(term[test], str) and is_identifier(term[test]) and dice.random() < 0.5:
         return {"kind": "refers_to", **target, **pin, "field": term["field"], "target": term[test]}
@@ -221,7 +218,7 @@ def random_predicate(payload, dice, nulls, depth=0):
     return {"kind": name, **target, **pin, "field": term["field"], key: term[test]}
 
 
-def random_term(payload, entity, dice, nulls):
+def random_term(payload, entity, dice):
     """A test of one field: of its own value or another's, sometimes of another kind."""
     name = dice.choice(sorted(entity["fields"]))
     value = entity["fields"][name]
@@ -231,7 +228,7 @@ def random_term(payload, entity, dice, nulls):
 
     def pick():
         picked = dice.choice((value, value, dice.choice(others), dice.choice(strange)))
-        return picked if nulls or picked is not None else "none"
+        return picked
 
     if dice.random() < 0.05:
         name = "nothing"

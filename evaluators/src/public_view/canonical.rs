@@ -33,7 +33,9 @@ impl<'t> Entity<'t> {
     }
 
     fn field(&self, name: &[u8]) -> Option<&'t [u8]> {
-        self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value)
+        let found = self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value);
+        // A creation's diff leaves out what stays unset.
+        found.or(Some(b"null"))
     }
 }
 
