@@ -13,5 +13,6 @@ pub mod release_check;
 pub mod run;
 pub mod schemas;
 pub mod statistics;
+pub mod stress;
 pub mod table;
 pub mod tables;

@@ -113,6 +113,12 @@ impl Places {
     }
 }
 
+/// The folder of the bundled Python package, for PYTHONPATH: `python/` beside `tasks/`.
+#[must_use]
+pub fn python_package() -> Option<PathBuf> {
+    roots().into_iter().map(|root| root.join("python")).find(|folder| folder.join("parthack").is_dir())
+}
+
 /// A name without a path in it.
 fn is_plain_name(name: &Path) -> bool {
     let mut parts = name.components();

@@ -25,6 +25,7 @@ mod scaffold;
 mod schema;
 mod search;
 mod shell;
+mod stress;
 mod tables;
 mod task;
 mod task_lint;
@@ -61,6 +62,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
+    Stress(stress::Args),
     Tables(tables::Args),
     Verify(verify::Args),
     Published(published::Args),
@@ -151,6 +153,7 @@ fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
     let out = &mut output;
     let exit = match &cli.command {
         Command::Run(args) => run::run(args, out),
+        Command::Stress(args) => stress::run(args, out),
         Command::Tables(args) => tables::run(args, out),
         Command::Verify(args) => verify::run(args, out),
         Command::Published(args) => published::run(args, out),

@@ -102,6 +102,12 @@ pub trait Certify: Send {
     /// [`RunError::Certifier`] or [`RunError::Certification`].
     fn honest(&mut self, task: &Task) -> Result<Certified, RunError>;
 
+    /// Certifies any trajectory of a task (evidence).
+    ///
+    /// # Errors
+    /// [`RunError::Certifier`] or [`RunError::Certification`].
+    fn steps(&mut self, task: &Task, steps: &[Step]) -> Result<Certified, RunError>;
+
     /// Certifies a candidate (attempt): [`ELIGIBLE`] or the code of the refusal, nothing else.
     ///
     /// # Errors

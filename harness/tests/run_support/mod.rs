@@ -19,6 +19,7 @@ use parthack::statistics::BootstrapPlan;
 use parthack_attacker::search::SearchOptions;
 use parthack_certifier::certify::{Certificate, TaskCertifier};
 use parthack_certifier::rollback::rollbacks;
+use parthack_env::steps::Step;
 use parthack_env::task::Task;
 
 /// The source tree.
@@ -91,6 +92,10 @@ impl Certify for InProcess {
 
     fn honest(&mut self, task: &Task) -> Result<Certified, RunError> {
         Ok(certified(&self.of(task)?.certify(&task.spec.honest).expect("certified")))
+    }
+
+    fn steps(&mut self, task: &Task, steps: &[Step]) -> Result<Certified, RunError> {
+        Ok(certified(&self.of(task)?.certify(steps).expect("certified")))
     }
 
     fn attempt(&mut self, task: &Task, _: &str, _: u32, candidate: &[u8]) -> Result<String, RunError> {

@@ -1,0 +1,159 @@
+//! `parthack stress`: any evaluator under certified stress, in one command.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use parthack_evaluators::registry::Builtin;
+
+use crate::cli::run::{this_program, threads};
+use crate::cli::{Output, ReportFormat, SealedArgs, SuiteArgs};
+use crate::failure::{Exit, Failure};
+use crate::run::certifier_process::CertifierProcess;
+use crate::run::files::write_atomically;
+use crate::run::suite::Suite;
+use crate::statistics::{Bootstrap, BootstrapPlan};
+use crate::stress::bars::{Bar, measures};
+use crate::stress::exec::{EXEC, ExecCommand, ExecScorer, first_faults};
+use crate::stress::report::{Evidence, report};
+use crate::stress::scorer::{BuiltinScorer, Scored, Scorer};
+use crate::stress::{files, pool, text};
+
+/// Stress-test an evaluator: any program that reads payloads and prints scores
+///
+/// EVALUATOR is exec:'COMMAND', or the id of a built-in one. The program gets one payload (parthack.payload/1) a line on standard input and answers one line
+/// each: {"score": 0.5}, {"no_verdict": "why"}, or a bare number. It is run on honest trajectories, on certified adversaries (the exact ones of every rule, and the
+/// patterns), on strict rollbacks and on pairs of the other certified relations.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  parthack stress exec:'python3 examples/python/ten_lines.py' --fail-on 'asr > 0.1'")]
+pub(super) struct Args {
+    /// exec:'COMMAND', or a built-in evaluator's id
+    #[arg(value_name = "EVALUATOR")]
+    evaluator: String,
+    #[command(flatten)]
+    suite: SuiteArgs,
+    #[command(flatten)]
+    sealed: SealedArgs,
+    /// Only these tasks [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    tasks: Option<Vec<String>>,
+    /// End with exit code 1 where the report goes beyond, such as 'asr > 0.1' or 'rollback < 1'; may be given several times
+    #[arg(long, value_name = "BAR")]
+    fail_on: Vec<String>,
+    /// Folder for the report, with payloads and steps of the worst pairs
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// JUnit file for build servers
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Times that honest payloads are scored again to measure noise
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
+    repeats: u32,
+    /// Seconds for one payload
+    #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+    /// Worker threads for making trajectories; results don't depend on it [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Seed of the bootstrap
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    seed: u64,
+    /// Resamples of each interval
+    #[arg(long, default_value_t = BootstrapPlan::default().resamples, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    resamples: u32,
+    /// End with exit code 0 although faults left payloads without a score
+    #[arg(long)]
+    allow_missing: bool,
+    /// What the report looks like
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    format: ReportFormat,
+}
+
+pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
+    let bar = |text: &String| {
+        text.parse::<Bar>()
+            .map_err(|error| Failure::usage(format!("--fail-on: {error}"), format!("measures: {}", measures())))
+    };
+    let bars = args.fail_on.iter().map(bar).collect::<Result<Vec<_>, _>>()?;
+    let mut scorer = scorer(args)?;
+    let places = args.suite.places_with(&args.sealed);
+    let (program, folder, sealed) = (places.certifier()?, places.suite()?, places.sealed()?);
+    let suite = Suite::load(&folder)?;
+    let mut certifier = CertifierProcess::start(&program, &folder, &sealed)?;
+    eprintln!("making and certifying trajectories of {}", suite.id);
+    let pool = pool::make(&suite, args.tasks.as_deref(), &mut certifier, threads(args.threads))?;
+    eprintln!("scoring {} payloads with {}", pool.payloads.len(), scorer.id());
+    let payloads: Vec<&[u8]> = pool.payloads.iter().map(Vec::as_slice).collect();
+    let scores = scorer.score(&payloads)?;
+    let repeats = repeats(args.repeats, &pool, scorer.as_mut())?;
+    let evidence = Evidence {
+        evaluator: scorer.id(),
+        suite: (suite.id.clone(), suite.hash.hex()),
+        pool: &pool,
+        scores: &scores,
+        repeats: &repeats,
+        isolation: scorer.isolation(),
+    };
+    let bootstrap =
+        Bootstrap::new(BootstrapPlan { resamples: args.resamples, seed: args.seed, ..BootstrapPlan::default() });
+    let bootstrap = bootstrap.map_err(|error| Failure::usage(error.to_string(), "--resamples takes 2 to 1000000"))?;
+    let report = report(&evidence, &bootstrap)?;
+    for (code, message) in first_faults(&scores) {
+        eprintln!("first fault of kind {code}: {message}");
+    }
+    let json = report.json();
+    let checked: Vec<(Bar, Option<f64>, bool)> = bars
+        .into_iter()
+        .map(|bar| {
+            let (value, broken) = bar.check(&json);
+            (bar, value, broken)
+        })
+        .collect();
+    let told = text::text(&report, &pool, &checked).map_err(crate::run::error::RunError::from)?;
+    if let Some(folder) = &args.out {
+        files::write(folder, &report, &pool, &told)?;
+    }
+    if let Some(path) = &args.junit {
+        write_atomically(path, text::junit(&report, &checked).as_bytes())?;
+    }
+    match args.format {
+        ReportFormat::Json => out.json(&json)?,
+        ReportFormat::Text => write!(out, "{told}")?,
+    }
+    let is_missing = !report.faults.is_empty() && !args.allow_missing;
+    Ok(if checked.iter().any(|(.., broken)| *broken) {
+        Exit::Failed
+    } else if is_missing {
+        Exit::Incomplete
+    } else {
+        Exit::Done
+    })
+}
+
+fn scorer(args: &Args) -> Result<Box<dyn Scorer>, Failure> {
+    let text = args.evaluator.as_str();
+    if let Some(command) = text.strip_prefix(EXEC) {
+        let command = ExecCommand::parse(command)
+            .map_err(|error| Failure::usage(format!("{text}: {error}"), "for example exec:'python3 my_eval.py'"))?;
+        return Ok(Box::new(ExecScorer::new(command, Duration::from_secs(args.timeout))));
+    }
+    match Builtin::from_id(text) {
+        Some(builtin) => Ok(Box::new(BuiltinScorer::new(this_program()?, builtin))),
+        None => {
+            let known: Vec<&str> = Builtin::all().into_iter().map(Builtin::id).collect();
+            let hint = format!("exec:'COMMAND', or one of {}", known.join(", "));
+            Err(Failure::usage(format!("no evaluator {text:?}"), hint))
+        }
+    }
+}
+
+/// Honest payloads scored again, as often as wanted.
+fn repeats(count: u32, pool: &pool::Pool, scorer: &mut dyn Scorer) -> Result<Vec<(pool::Place, Scored)>, Failure> {
+    let places: Vec<pool::Place> = pool.cases.iter().map(|case| case.honest).collect();
+    let payloads: Vec<&[u8]> = places.iter().filter_map(|place| pool.payloads.get(*place)).map(Vec::as_slice).collect();
+    let mut all = Vec::new();
+    for _ in 0..count {
+        all.extend(places.iter().copied().zip(scorer.score(&payloads)?));
+    }
+    Ok(all)
+}

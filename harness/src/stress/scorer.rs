@@ -1,0 +1,64 @@
+//! What `stress` needs of an evaluator.
+
+use std::path::PathBuf;
+
+use parthack_evaluators::registry::Builtin;
+
+use crate::ledger::RecordedScore;
+use crate::run::error::RunError;
+use crate::run::evaluators::{EvaluatorCommand, EvaluatorProcess};
+
+/// What an evaluator said of a payload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scored {
+    /// The score, or why there is none.
+    pub score: RecordedScore,
+    /// The code of the fault that left it without a verdict; none where the evaluator itself gave none.
+    pub fault: Option<String>,
+}
+
+/// An evaluator that scores payloads.
+pub trait Scorer {
+    /// Its name in reports.
+    fn id(&self) -> String;
+
+    /// One answer a payload, in order.
+    ///
+    /// # Errors
+    /// What stops the whole work; a fault on one payload stands in its answer.
+    fn score(&mut self, payloads: &[&[u8]]) -> Result<Vec<Scored>, RunError>;
+
+    /// How it was kept apart, for the report.
+    fn isolation(&self) -> String;
+}
+
+/// A built-in evaluator, in a public-only process.
+#[derive(Debug)]
+pub struct BuiltinScorer {
+    id: &'static str,
+    process: EvaluatorProcess,
+}
+
+impl BuiltinScorer {
+    /// One that `program` serves: this binary.
+    #[must_use]
+    pub fn new(program: PathBuf, builtin: Builtin) -> BuiltinScorer {
+        let command = EvaluatorCommand { program, evaluators: vec![builtin] };
+        BuiltinScorer { id: builtin.id(), process: EvaluatorProcess::new(command) }
+    }
+}
+
+impl Scorer for BuiltinScorer {
+    fn id(&self) -> String {
+        self.id.to_owned()
+    }
+
+    fn score(&mut self, payloads: &[&[u8]]) -> Result<Vec<Scored>, RunError> {
+        let scores = self.process.score(payloads)?;
+        Ok(scores.into_iter().flatten().map(|score| Scored { score, fault: None }).collect())
+    }
+
+    fn isolation(&self) -> String {
+        "a process of its own, public bytes alone".to_owned()
+    }
+}
