@@ -1,0 +1,114 @@
+//! Confinement of the programs that score (evaluators) and of the process that knows the answers (certifier), and the probes
+//! that test it.
+//!
+//! ```no_run
+//! use parthack_sandbox::{Bounds, Policy, detect, spawn};
+//!
+//! let tier = detect().highest.expect("at least tier 0");
+//! let policy = Policy::new("/usr/bin/python3").arguments(["/home/me/judge/main.py"]).readable("/home/me/judge");
+//! let finished = spawn(&policy, tier)?.run(b"{}\n", &Bounds::default())?;
+//! println!("{:?} {}", finished.exit.end, String::from_utf8_lossy(&finished.output));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Tiers
+//!
+//! Four, each with all that the lower ones have. "Open" counts the probes of [`probes`] that still succeed, "reads" those that
+//! read the planted secret; of 79 on Linux 6.18 with Landlock 7, where 67 succeed unconfined for a user without rights and 78
+//! for root.
+//!
+//! | tier | made of | open / reads, user without rights | open / reads, root that drops to another user |
+//! |---|---|---|---|
+//! | 3 | namespaces, Landlock, seccomp, limits, closed descriptors | 0 / 0 | 0 / 0 |
+//! | 2 | Landlock, seccomp, limits, closed descriptors | 2 / 0 | 0 / 0 |
+//! | 1 | seccomp, limits, closed descriptors | 17 / 7 | 2 / 0 |
+//! | 0 | limits, closed descriptors | 52 / 12 | 21 / 0 |
+//!
+//! The two at tier 2 are the status of a file whose path is known, and opening the own standard input anew. The two at tier 1
+//! are the arguments of the parent and of the certifier. `parthack-probe audit TIER` counts them anew on any host.
+//!
+//! **A tier is what was tried and seen**, never what a distribution is called: [`detect`] goes through the whole set-up and
+//! looks from inside. A set-up that fails is a [`SetUpError`] with the step and the error; it is never counted as "blocked",
+//! and [`spawn`] never starts a program at another tier than the one that was asked for. [`SetUpError::depends_on_host`] tells
+//! whether one tier down may work.
+//!
+//! # What holds at tier 3
+//!
+//! - The program sees a read-only root with its own file, its loader and libraries, what the policy names, `/dev/null` and
+//!   `/dev/urandom`; no `/proc`, nothing to write to but a sized scratch folder, if it has one.
+//! - It is alone: no process but itself can be seen or signalled, it has no network interface that is up, no keys, no shared
+//!   memory. It can start threads up to a limit, and no process.
+//! - One `execve` is allowed, the one that starts it: it carries 192 random bits in registers that the call doesn't use,
+//!   and the filter asks for them. So `#!` lines work, and later executions fail with `EACCES` without a supervisor.
+//! - Memory, processor time, descriptors and file sizes end; the parent ends it by the clock or by the size of its output.
+//! - Root starts it as user 65534. Mounts are copied before the change of user, so that a program below a closed folder such
+//!   as `/root` still starts at tier 3; at lower tiers it must be reachable for that user.
+//!
+//! # What doesn't
+//!
+//! - Side channels, and flaws of the kernel in what the filter lets pass.
+//! - Below tier 3 the limit on threads counts the user's other threads too, so that 1024 more are allowed for.
+//! - A hard link to a private file that was planted in a readable folder is that file. [`Policy::private`] refuses to start
+//!   anything while a private file has a second link; keep private files encrypted as well.
+//! - Access to one host by a relay: [`Network::Host`] is refused until there is one.
+//!
+//! # The certifier
+//!
+//! [`confine_certifier`] is what a process calls on itself once its files are open.
+//!
+//! # For callers with threads
+//!
+//! [`spawn`] may be called from any thread: the child is a copy of that thread alone, and until it executes its program it
+//! makes raw system calls from memory that was laid out before, without allocation, lock or C library state. The kernel kills
+//! the program when the thread that started it ends, so a worker must outlive what it starts.
+//!
+//! Architecture invariant: this crate knows neither the certifier nor evaluators; it starts programs and counts what holds.
+//! `unsafe` is in the module `raw` alone.
+
+mod ending;
+pub mod error;
+pub mod policy;
+mod report;
+mod tier;
+
+#[cfg(target_os = "linux")]
+mod bpf;
+#[cfg(unix)]
+mod certifier;
+#[cfg(target_os = "linux")]
+mod confined;
+#[cfg(target_os = "linux")]
+mod detect;
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+mod layout;
+#[cfg(not(target_os = "linux"))]
+mod portable;
+#[cfg(target_os = "linux")]
+pub mod probes;
+#[cfg(not(target_os = "linux"))]
+#[path = "probes_elsewhere.rs"]
+pub mod probes;
+#[cfg(target_os = "linux")]
+mod program;
+#[cfg(target_os = "linux")]
+mod raw;
+#[cfg(target_os = "linux")]
+mod spawn;
+
+#[cfg(unix)]
+pub use certifier::{CertifierReport, confine_certifier};
+#[cfg(target_os = "linux")]
+pub use confined::Confined;
+#[cfg(target_os = "linux")]
+pub use detect::detect;
+pub use ending::{Bounds, End, Exit, Finished, Stopped};
+pub use error::{Errno, SetUpError, Step};
+pub use policy::{Identity, Limits, Network, Policy, Scratch};
+#[cfg(not(target_os = "linux"))]
+pub use portable::{Confined, detect, spawn};
+pub use report::{LayerReport, Report, TierReport};
+#[cfg(target_os = "linux")]
+pub use spawn::spawn;
+pub use tier::{Layer, SealedUse, Tier};
