@@ -1,0 +1,200 @@
+//! `parthack stress` on good, bad and hostile evaluators.
+
+mod cli_support;
+
+use std::fs;
+use std::path::Path;
+
+use cli_support::{Done, certifier, command, finish, workspace};
+use serde_json::{Value, json};
+
+const TASKS: &str = "PH-H03,PH-H05,PH-H10";
+
+fn stress(evaluator: &str, more: &[&str]) -> Done {
+    let mut command = command();
+    command.env("PARTHACK_CERTIFIER", certifier());
+    command.args(["stress", evaluator, "--tasks", TASKS, "--resamples", "200", "--timeout", "5"]).args(more);
+    finish(command)
+}
+
+/// A shell script as an evaluator; only what the shell itself can do.
+fn script(folder: &Path, name: &str, body: &str) -> String {
+    let path = folder.join(name);
+    fs::write(&path, body).expect("written");
+    format!("exec:sh {}", path.display())
+}
+
+fn report(done: &Done) -> Value {
+    let value = done.json();
+    assert_eq!(value["format"], "parthack.stress/1", "{value}");
+    value
+}
+
+#[test]
+fn a_rule_as_a_program_gets_the_report_of_the_rule() {
+    // The built-in rule, served by this program itself as anyone's would be.
+    let served = format!("exec:{} __evaluate --rules historical-milestone", cli_support::PARTHACK);
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("report");
+    let out_text = out.display().to_string();
+    let junit = folder.path().join("junit.xml").display().to_string();
+    let done = stress(&served, &["--format", "json", "--out", &out_text, "--junit", &junit]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    let mut program = report(&done);
+    let built_in = stress("historical-milestone", &["--format", "json"]);
+    assert_eq!(built_in.code, 0, "{}", built_in.err);
+    let mut rule = report(&built_in);
+    for value in [&mut program, &mut rule] {
+        for key in ["evaluator", "isolation", "verdict"] {
+            value.as_object_mut().expect("an object").remove(key).expect(key);
+        }
+    }
+    assert_eq!(program, rule);
+    assert_eq!((&rule["tasks"], &rule["honest_mae"], &rule["noise"]["differed"]), (&json!(3), &json!(0.0), &json!(0)));
+    assert!(rule["mean_inflation"].as_f64().expect("a mean") > 0.2, "{rule}");
+    assert_eq!(rule["rollback"]["least"], json!({"k": 0, "n": 2}), "a revised goal is out of the metric: {rule}");
+    let relation = |id: &str| rule["relations"][id].clone();
+    assert_eq!(
+        (&relation("honest-gain")["violations"], &relation("claims-only")["violations"]),
+        (&json!(0), &json!(0))
+    );
+    assert!(relation("equal-progress")["violations"].as_u64().expect("a count") > 0);
+    assert_eq!(rule["faults"], json!({}));
+    let written: Value = serde_json::from_slice(&fs::read(out.join("report.json")).expect("a report")).expect("JSON");
+    assert_eq!(written["worst_pair"], rule["worst_pair"]);
+    let side = fs::read_to_string(out.join("pairs/worst.txt")).expect("a pair");
+    assert!(side.contains("score") && side.contains(" | "), "{side}");
+    assert!(fs::read_to_string(&junit).expect("JUnit").contains("<testsuite "));
+}
+
+#[test]
+fn rules_that_see_the_end_alone_are_not_moved() {
+    let done = stress(
+        "lightweight-cape",
+        &["--format", "json", "--fail-on", "asr > 0", "--fail-on", "rollback < 1", "--fail-on", "mae > 0"],
+    );
+    let value = report(&done);
+    assert_eq!(done.code, 0, "{value}");
+    assert_eq!((&value["conditional_asr"], &value["rollback"]["detection_rate"]), (&json!(0.0), &json!(1.0)));
+    for relation in value["relations"].as_object().expect("relations").values() {
+        assert_eq!(relation["violations"], 0, "{value}");
+    }
+    assert!(stress("lightweight-cape", &[]).out.contains("rises on none of 3 certified equal-progress tasks"));
+    let state = report(&stress("csps", &["--format", "json"]));
+    assert_eq!(
+        state["relations"]["attribution-swap"]["violations"], 1,
+        "a rule of states alone credits others: {state}"
+    );
+}
+
+#[test]
+fn bars_decide_the_exit_code() {
+    let broken = stress("historical-milestone", &["--fail-on", "asr > 0.1"]);
+    assert!(broken.code == 1 && broken.out.contains("Bar asr > 0.1: FAILED"), "{}{}", broken.out, broken.err);
+    let unknown = stress("historical-milestone", &["--fail-on", "luck > 0.1"]);
+    assert!(unknown.code == 2 && unknown.err.contains("violations.RELATION"), "{}", unknown.err);
+    let nobody = stress("no-such-evaluator", &[]);
+    assert!(nobody.code == 2 && nobody.err.contains("exec:'COMMAND'"), "{}", nobody.err);
+    let absent = stress("exec:./no-such-file", &[]);
+    assert!(absent.code == 2 && absent.err.contains("no file"), "{}", absent.err);
+}
+
+/// Every fault has its code, ends the run in 5, and never becomes a score.
+#[test]
+fn hostile_programs_are_survived() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, body, fault) in [
+        (
+            "silent",
+            "i=0; while read -r line; do i=$((i+1)); if [ $i -eq 10 ]; then while read -r line; do :; done; fi; echo 0.5; done",
+            "timed_out",
+        ),
+        ("dies", "exit 3", "crashed"),
+        ("dies-later", "read -r line; echo 0.5; read -r line; exit 4", "crashed"),
+        ("words", "while read -r line; do echo hello; done", "bad_json"),
+        ("nan", "while read -r line; do echo NaN; done", "not_finite"),
+        ("large", "while read -r line; do echo 1.2; done", "out_of_range"),
+        ("bytes", "while read -r line; do printf '\\377\\376\\n'; done", "bad_utf8"),
+        ("twice", "while read -r line; do echo 0.5; echo 0.6; done", "answered_twice"),
+        ("cites", "while read -r line; do echo '{\"score\":0.5,\"cites\":[\"/nowhere\"]}'; done", "bad_cite"),
+        ("flood", "while :; do printf '%0100000d' 0; done", "flood"),
+        ("closed", "exec 1>&-; while read -r line; do :; done", "crashed"),
+        (
+            "deep",
+            "x='['; i=0; while [ $i -lt 12 ]; do x=$x$x; i=$((i+1)); done; while read -r line; do echo \"$x\"; done",
+            "bad_json",
+        ),
+    ] {
+        let evaluator = script(folder.path(), name, body);
+        let timeout = if name == "silent" { "1" } else { "5" };
+        let mut command = command();
+        command.env("PARTHACK_CERTIFIER", certifier());
+        command.args([
+            "stress",
+            &evaluator,
+            "--tasks",
+            "PH-H10",
+            "--resamples",
+            "200",
+            "--repeats",
+            "0",
+            "--format",
+            "json",
+        ]);
+        command.args(["--timeout", timeout]);
+        let done = finish(command);
+        let value = report(&done);
+        assert_eq!(done.code, 5, "{name}: {value} {}", done.err);
+        let faults = value["faults"].as_object().expect("faults");
+        assert!(faults.contains_key(fault), "{name}: {faults:?} {}", done.err);
+        let missing: u64 = faults.values().filter_map(Value::as_u64).sum();
+        assert_eq!(value["no_verdict"].as_u64(), Some(missing), "{name}: {value}");
+    }
+}
+
+#[test]
+fn no_verdict_is_no_fault_and_stays_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let evaluator = script(folder.path(), "unsure", "while read -r line; do echo '{\"no_verdict\":\"unsure\"}'; done");
+    let done = stress(&evaluator, &["--format", "json"]);
+    let value = report(&done);
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert_eq!((&value["faults"], &value["no_verdict"]), (&json!({}), &value["payloads"]));
+    assert!(value["mean_inflation"].is_null() && value["honest_mae"].is_null() && value["conditional_asr"].is_null());
+    assert_eq!(stress(&evaluator, &["--fail-on", "asr > 0.1"]).code, 1, "what was not measured was not passed");
+}
+
+#[test]
+fn noise_is_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = "i=0; while read -r line; do i=$((i+1)); echo 0.$((i % 10)); done";
+    let value = report(&stress(&script(folder.path(), "drifts", body), &["--format", "json", "--repeats", "2"]));
+    assert_eq!(value["noise"]["repeated"], 6);
+    assert!(
+        value["noise"]["differed"].as_u64().expect("a count") > 0
+            && value["noise"]["largest"].as_f64().expect("a number") > 0.0
+    );
+}
+
+/// The examples that come with the project, as their comments start them.
+#[test]
+fn examples_run() {
+    let has = |program: &str| {
+        std::process::Command::new(program).arg("--version").output().is_ok_and(|done| done.status.success())
+    };
+    let examples = workspace().join("examples");
+    let shell =
+        report(&stress(&format!("exec:sh {}", examples.join("shell/evaluator.sh").display()), &["--format", "json"]));
+    assert_eq!(shell["faults"], json!({}), "{shell}");
+    if !has("python3") {
+        assert!(std::env::var_os("CI").is_none(), "python3 must be there in CI");
+        eprintln!("SKIPPED: no python3");
+        return;
+    }
+    let python = format!("exec:python3 {}", examples.join("python/ten_lines.py").display());
+    let value = report(&stress(&python, &["--format", "json"]));
+    let rule = report(&stress("historical-milestone", &["--format", "json"]));
+    for key in ["honest_mae", "mean_inflation", "conditional_asr", "rollback", "strategies"] {
+        assert_eq!(value[key], rule[key], "{key}: the best moment, in Python and in Rust");
+    }
+}
