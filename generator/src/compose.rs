@@ -39,7 +39,7 @@ pub(crate) fn compose(order: &Order, mut draws: Draws, secrets: Secrets) -> Opti
     let (cell, domain) = (order.cell, *draws.pick(&DOMAINS));
     let revised = cell.family == Family::GoalPatch;
     let versioned = revised && draws.chance(2, 5);
-    let width = if cell.m > 3 { 3 } else { 4 };
+    let width = 4;
     let mut world = World::new(domain, draws, secrets, &order.id, width);
     world.rules.max_update_fields = Some(if world.draws.chance(3, 5) { 1 } else { 2 });
     let own = cell.m - usize::from(versioned);
@@ -72,7 +72,10 @@ pub(crate) fn compose(order: &Order, mut draws: Draws, secrets: Secrets) -> Opti
         drawn.iter_mut().skip(1).for_each(|part| part.needs.iter_mut().for_each(|needed| *needed += 1));
         0
     });
-    let sets = choices(&drawn, cell.k, version_part);
+    let mut sets = choices(&drawn, cell.k, version_part);
+    if !revised {
+        sets.retain(|set| can_fall(&drawn, set));
+    }
     if sets.is_empty() {
         return None;
     }
@@ -106,6 +109,15 @@ pub(crate) fn compose(order: &Order, mut draws: Draws, secrets: Secrets) -> Opti
         draft: draft(order, &world, told.instructions, goals, plan.honest.clone()),
         plan,
         sealed: world.sealed,
+    })
+}
+
+/// Whether one of the parts that are met can be taken back: on the record itself, nothing final may lie on top of it.
+fn can_fall(parts: &[Part], met: &[usize]) -> bool {
+    met.iter().any(|index| {
+        let part = &parts[*index];
+        let buried = met.iter().any(|later| later > index && parts[*later].on_main && parts[*later].back.is_none());
+        part.back.is_some() && !(part.on_main && buried)
     })
 }
 

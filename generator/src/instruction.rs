@@ -152,12 +152,14 @@ fn plain(world: &mut World, items: &[Item]) -> Vec<String> {
 }
 
 fn ordered(world: &mut World, items: &[Item]) -> Vec<String> {
+    let mut markers = ["Then", "Next,", "After that,"];
+    world.draws.shuffle(&mut markers);
     let mut sentences = Vec::new();
     for (index, item) in items.iter().enumerate() {
         let marker = match index {
             0 => world.draws.word(&["First", "To begin with,", "First of all,"]),
             last if last + 1 == items.len() => world.draws.word(&["Finally,", "Last,", "In the end,"]),
-            _ => world.draws.word(&["Then", "Next,", "After that,"]),
+            middle => markers[middle % markers.len()],
         };
         sentences.push(format!("{marker} {}.", item.verb));
         sentences.extend(item.note.clone());
@@ -181,6 +183,7 @@ fn spoken(world: &mut World, items: &[Item], patterns: &[&'static str]) -> Vec<S
 fn listed(world: &mut World, items: &[Item]) -> Vec<String> {
     let number = count(i64::try_from(items.len()).unwrap_or(0));
     let lead = match world.draws.below(3) {
+        _ if items.len() == 1 => "One thing has to be done:".to_owned(),
         0 => format!("{} things have to be done:", capital(&number)),
         1 => "This is what has to be done:".to_owned(),
         _ => format!("There are {number} things to see to:"),

@@ -42,8 +42,10 @@ pub(crate) struct World {
     pub(crate) width: usize,
     /// Types whose entities stay, with what an agent is told that deletes one.
     pub(crate) kept: BTreeMap<String, String>,
-    /// Classes of side records that a description relies on.
-    pub(crate) reserved_classes: BTreeSet<&'static str>,
+    /// The class of side records that a description relies on: no other record of the main one may be of it.
+    pub(crate) only_class: Option<&'static str>,
+    /// Classes that records will be of when the goal is met.
+    pub(crate) coming_classes: BTreeSet<&'static str>,
     numbers: BTreeSet<i64>,
     last_names: Vec<&'static str>,
     firms: Vec<&'static str>,
@@ -81,7 +83,8 @@ impl World {
             sealed: Vec::new(),
             width,
             kept: BTreeMap::new(),
-            reserved_classes: BTreeSet::new(),
+            only_class: None,
+            coming_classes: BTreeSet::new(),
             numbers: BTreeSet::new(),
             last_names,
             firms,

@@ -137,7 +137,7 @@ pub(super) const DOMAIN: Domain = Domain {
         base: named("reported_on", "When it was reported."),
         base_words: "the day on which {main} was reported",
         span: named("answer_days", "Days that the contract gives for an answer."),
-        span_words: "the number of days that its contract gives for an answer",
+        span_words: "the number of days that the contract gives for an answer",
         low: 10,
         high: 160,
     }],

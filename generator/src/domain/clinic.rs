@@ -136,7 +136,7 @@ pub(super) const DOMAIN: Domain = Domain {
         base: named("referred_on", "When the patient was referred."),
         base_words: "the day of the referral",
         span: named("interval", "Days to let pass."),
-        span_words: "the interval in days that is on file",
+        span_words: "{its:interval} in days",
         low: 15,
         high: 140,
     }],
@@ -183,7 +183,7 @@ pub(super) const DOMAIN: Domain = Domain {
         promise: "The chief physician gives the approval when asked; without it {main} is not complete.",
         only: "Treatments are approved by the chief physician.",
         stamp: named("approval_code", "Code of the approval."),
-        stamp_words: "the chief physician's code",
+        stamp_words: "the approval code",
         paper: kind("order", noun("order", "orders"), "A treatment order.", "od"),
     },
     consent: Consent {

@@ -22,7 +22,7 @@ pub(super) const DOMAIN: Domain = Domain {
             "Look after {main}, which is about {subject}.",
             "{party} has opened {main} because of {subject}.",
             "Please see to {main}: {subject}, reported by {party}.",
-            "There is {subject} to deal with, under {main}.",
+            "Deal with {subject}; the request is {main}.",
         ],
     },
     choices: &[
@@ -136,7 +136,7 @@ pub(super) const DOMAIN: Domain = Domain {
         base: named("opened_on", "When it was opened."),
         base_words: "the day on which {main} was opened",
         span: named("service_days", "Days promised."),
-        span_words: "the number of days that were promised for it",
+        span_words: "the number of days that were promised",
         low: 5,
         high: 90,
     }],
@@ -190,7 +190,7 @@ pub(super) const DOMAIN: Domain = Domain {
         promise: "The security officer grants it on request, and it has to be granted in the end.",
         only: "Access is granted by the security officer.",
         stamp: named("grant_code", "Code of the grant."),
-        stamp_words: "the security officer's code",
+        stamp_words: "the grant code",
         paper: kind("permit", noun("permit", "permits"), "A permit of the security officer.", "pm"),
     },
     consent: Consent {

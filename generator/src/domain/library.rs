@@ -19,7 +19,7 @@ pub(super) const DOMAIN: Domain = Domain {
         party: named("reader", "Who asked for it."),
         parties: Pool::People,
         openings: &[
-            "{party} would like to read {subject}; the loan is {main}.",
+            "{party} would like to read {subject}; see {main}.",
             "See to {main}: {subject} for {party}.",
             "Deal with {main}, which is for {subject}.",
             "A reader, {party}, has asked for {subject} ({main}).",
@@ -144,7 +144,7 @@ pub(super) const DOMAIN: Domain = Domain {
         base: named("starts_on", "When the loan starts."),
         base_words: "the start of the loan",
         span: named("loan_days", "Days of the loan."),
-        span_words: "its loan period in days",
+        span_words: "{its:loan period} in days",
         low: 20,
         high: 150,
     }],
@@ -188,7 +188,7 @@ pub(super) const DOMAIN: Domain = Domain {
         promise: "The conservator releases it when asked, and it has to be released in the end.",
         only: "The conservator releases volumes.",
         stamp: named("condition_code", "Code of the condition report."),
-        stamp_words: "the conservator's code",
+        stamp_words: "the condition code",
         paper: kind("report", noun("report", "reports"), "A condition report.", "rp"),
     },
     consent: Consent {

@@ -4,23 +4,39 @@
 //! behind "Please", "Then" or "You still have to". In them `{main}` stands for the record that the task is about,
 //! `{its:word}` for a possession of it, and `{x}` for what is to be worked out.
 
+mod catering;
 mod claims;
 mod clinic;
+mod conference;
+mod customs;
 mod helpdesk;
+mod hotel;
+mod laboratory;
 mod library;
+mod museum;
 mod payroll;
+mod permits;
 mod releases;
+mod repairs;
 mod school;
 mod warehouse;
 
 /// Every domain, in a fixed order.
-pub(crate) const DOMAINS: [&Domain; 8] = [
+pub(crate) const DOMAINS: [&Domain; 16] = [
+    &catering::DOMAIN,
     &claims::DOMAIN,
     &clinic::DOMAIN,
+    &conference::DOMAIN,
+    &customs::DOMAIN,
     &helpdesk::DOMAIN,
+    &hotel::DOMAIN,
+    &laboratory::DOMAIN,
     &library::DOMAIN,
+    &museum::DOMAIN,
     &payroll::DOMAIN,
+    &permits::DOMAIN,
     &releases::DOMAIN,
+    &repairs::DOMAIN,
     &school::DOMAIN,
     &warehouse::DOMAIN,
 ];
@@ -321,4 +337,79 @@ pub(crate) struct Domain {
     pub(crate) news: News,
     /// Remarks that ask for nothing.
     pub(crate) asides: &'static [&'static str],
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Every field of a domain's record, of whatever part.
+    fn main_fields(domain: &Domain) -> Vec<&'static str> {
+        let mut fields = vec![domain.main.subject.field, domain.main.party.field, domain.sign_off.at.field];
+        fields.extend([domain.sign_off.stamp.field, domain.consent.at.field]);
+        fields.extend(domain.choices.iter().map(|choice| choice.at.field));
+        fields.extend(domain.choices.iter().filter(|choice| !choice.own.is_empty()).map(|choice| choice.filter.field));
+        fields.extend(domain.sums.iter().flat_map(|sum| [sum.at.field, sum.offset.field]));
+        fields.extend(domain.levels.iter().map(|level| level.at.field));
+        fields.extend(domain.stages.iter().map(|stage| stage.at.field));
+        fields.extend(domain.sets.iter().map(|set| set.at.field));
+        fields.extend(domain.flags.iter().map(|flag| flag.at.field));
+        fields.extend(domain.dates.iter().flat_map(|date| [date.at.field, date.base.field, date.span.field]));
+        fields.extend(domain.texts.iter().map(|text| text.at.field));
+        fields
+    }
+
+    fn distinct(domain: &str, what: &str, names: &[&'static str]) {
+        let set: BTreeSet<&&str> = names.iter().collect();
+        assert_eq!(set.len(), names.len(), "{domain}: {what} {names:?}");
+        for name in names {
+            assert!(parthack_env::names::is_identifier(name), "{domain}: {what} {name:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_distinct() {
+        for domain in DOMAINS {
+            distinct(domain.name, "fields", &main_fields(domain));
+            let kinds = [domain.main.kind, domain.record.kind, domain.checks.kind, domain.sign_off.paper];
+            let kinds: Vec<Kind> = kinds
+                .into_iter()
+                .chain(domain.choices.iter().map(|choice| choice.target))
+                .chain(domain.sums.iter().map(|sum| sum.lines))
+                .collect();
+            distinct(domain.name, "types", &kinds.iter().map(|kind| kind.key).collect::<Vec<_>>());
+            distinct(domain.name, "prefixes", &kinds.iter().map(|kind| kind.prefix).collect::<Vec<_>>());
+            let record = domain.record;
+            let fields = [record.link.field, record.label.field, record.class.field, record.amount.field];
+            distinct(domain.name, "record fields", &fields);
+        }
+    }
+
+    #[test]
+    fn lists_are_long_enough() {
+        for domain in DOMAINS {
+            for choice in domain.choices {
+                assert!(
+                    choice.symbols.len() >= 3 && choice.phrase.contains("{}"),
+                    "{}: {}",
+                    domain.name,
+                    choice.at.field
+                );
+                assert!(choice.verbs.iter().all(|verb| verb.contains("{x}")), "{}: {}", domain.name, choice.at.field);
+                if let Pool::These(names) = choice.names {
+                    assert!(names.len() >= 5, "{}: {}", domain.name, choice.at.field);
+                }
+            }
+            for stage in domain.stages {
+                assert_eq!(stage.verbs.len() + 1, stage.symbols.len(), "{}: {}", domain.name, stage.at.field);
+            }
+            for set in domain.sets {
+                assert!(set.symbols.len() >= 4, "{}: {}", domain.name, set.at.field);
+            }
+            assert!(domain.record.classes.len() >= 3 && domain.record.labels.len() >= 6, "{}", domain.name);
+            assert!(domain.checks.labels.len() >= 4 && domain.main.subjects.len() >= 4, "{}", domain.name);
+        }
+    }
 }

@@ -136,7 +136,7 @@ pub(super) const DOMAIN: Domain = Domain {
         base: named("cut_on", "When the branch was cut."),
         base_words: "the day on which the branch was cut",
         span: named("soak_days", "Days of testing."),
-        span_words: "the soak period in days",
+        span_words: "{its:soak period} in days",
         low: 6,
         high: 80,
     }],
@@ -187,7 +187,7 @@ pub(super) const DOMAIN: Domain = Domain {
         promise: "The security team lets it pass on request, and the gate has to be passed in the end.",
         only: "The security team opens the gate.",
         stamp: named("signature", "Signature of the artifacts."),
-        stamp_words: "the security team's signature",
+        stamp_words: "the signature of the artifacts",
         paper: kind("certificate", noun("certificate", "certificates"), "A certificate of the security team.", "crt"),
     },
     consent: Consent {

@@ -136,7 +136,7 @@ pub(super) const DOMAIN: Domain = Domain {
         base: named("ordered_on", "When it was ordered."),
         base_words: "the day of the order",
         span: named("lead_days", "Days that the goods need."),
-        span_words: "its lead time in days",
+        span_words: "{its:lead time} in days",
         low: 4,
         high: 70,
     }],
@@ -183,7 +183,7 @@ pub(super) const DOMAIN: Domain = Domain {
         promise: "The loading foreman gives it when asked, and it has to be given in the end.",
         only: "The loading foreman gives permits to load.",
         stamp: named("seal_number", "Number of the seal."),
-        stamp_words: "the number of the foreman's seal",
+        stamp_words: "the number of the seal",
         paper: kind("waybill", noun("waybill", "waybills"), "A waybill.", "wb"),
     },
     consent: Consent {

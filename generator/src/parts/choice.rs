@@ -110,11 +110,10 @@ fn candidates(
     greatest: bool,
 ) -> Vec<Candidate> {
     let count = 3 + world.draws.below(3);
-    let span = choice.high - choice.low + 1;
     let mut metrics: Vec<i64> = Vec::new();
     while metrics.len() < count {
         let metric = world.draws.between(choice.low, choice.high);
-        if !metrics.contains(&metric) || span < 2 * i64::try_from(count).unwrap_or(0) && metrics.len() > 2 {
+        if !metrics.contains(&metric) {
             metrics.push(metric);
         }
     }
@@ -199,16 +198,15 @@ fn describe(
     };
     match style {
         Style::Best | Style::OwnBest => {
-            let clause = if filter.starts_with("that ") || filter.starts_with("who ") {
-                format!("and has {best}")
-            } else if filter.starts_with("with ") {
-                format!("that has {best}").replace("that", who)
-            } else if filter.starts_with("whose ") || world.draws.chance(1, 2) {
-                format!("with {best}")
-            } else {
-                format!("{who} has {best}")
-            };
-            format!("the {noun} {filter} {clause}")
+            if filter.starts_with("that ") || filter.starts_with("who ") {
+                return format!("the {noun} {filter} and has {best}");
+            }
+            let nested = ["that ", "with ", "whose "].iter().any(|word| filter.contains(word));
+            match world.draws.below(3) {
+                0 if !nested => format!("the {noun} {filter} with {best}"),
+                1 if !filter.contains("whose ") => format!("the {noun} {filter} {who} has {best}"),
+                _ => format!("the {noun} with {best} among those {filter}"),
+            }
         }
         Style::Only | Style::OwnOnly if world.draws.chance(1, 2) => format!("the only {noun} {filter}"),
         Style::Only | Style::OwnOnly => format!("the {noun} {filter}"),
@@ -219,6 +217,49 @@ fn describe(
             let mut names = [called(choice, &candidates[0]), called(choice, &candidates[1])];
             world.draws.shuffle(&mut names);
             format!("either {} or {}", names[0], names[1])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::DOMAINS;
+    use crate::seed::Seed;
+
+    /// Who the description fits, found by going through everybody.
+    fn fitting(style: Style, symbol: &str, greatest: bool, candidates: &[Candidate]) -> Vec<usize> {
+        let filtered = matches!(style, Style::Best | Style::OwnBest | Style::Only | Style::OwnOnly);
+        let passing: Vec<usize> =
+            (0..candidates.len()).filter(|index| !filtered || candidates[*index].symbol == symbol).collect();
+        if matches!(style, Style::Only | Style::OwnOnly) {
+            return passing;
+        }
+        let metrics = passing.iter().map(|index| candidates[*index].metric);
+        let best = if greatest { metrics.max() } else { metrics.min() };
+        passing.into_iter().filter(|index| Some(candidates[*index].metric) == best).collect()
+    }
+
+    #[test]
+    fn a_description_fits_one_candidate_and_needs_all_of_its_words() {
+        let seed = Seed::from_bytes(&[5; 16]).expect("long enough");
+        for domain in DOMAINS {
+            for choice in domain.choices {
+                assert!(choice.high - choice.low >= 8, "{}: {}", domain.name, choice.at.field);
+                for round in 0..60 {
+                    let purpose = format!("{} {} {round}", domain.name, choice.at.field);
+                    let mut world = World::new(domain, seed.draws(&purpose), seed.secrets(&purpose), "T", 4);
+                    for style in [Style::Best, Style::OwnBest, Style::Only, Style::OwnOnly, Style::BestOfAll] {
+                        let (symbol, greatest) = (world.draws.word(choice.symbols), world.draws.chance(1, 2));
+                        let found = candidates(&mut world, choice, style, symbol, greatest);
+                        assert_eq!(fitting(style, symbol, greatest, &found), [0], "{purpose} {style:?}");
+                        if matches!(style, Style::Best | Style::OwnBest) {
+                            // Without the filter somebody else would be the best one.
+                            assert_ne!(fitting(Style::BestOfAll, symbol, greatest, &found), [0], "{purpose}");
+                        }
+                    }
+                }
+            }
         }
     }
 }

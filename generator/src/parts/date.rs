@@ -53,16 +53,23 @@ pub(super) fn draw(world: &mut World, date: &'static Date, wish: Wish) -> Part {
                 if span == 7 && world.draws.chance(1, 2) { "one week".to_owned() } else { format!("{span} days") };
             format!("the tick {days} after {}", date.base_words)
         }
-        Style::LookedUp => format!("the tick that lies {} after {}", date.span_words, date.base_words),
+        Style::LookedUp => format!("{} plus {}", date.base_words, date.span_words),
         Style::Told => format!("the tick that {} names", world.domain.consent.who),
         _ => tick.clone(),
     };
     let verbs: &[&str] = match style {
         Style::NotAfter => &["move {w} to {x} or earlier", "see to it that {w} is no later than {x}"],
         Style::NotBefore => &["move {w} to {x} or later", "see to it that {w} is not before {x}"],
+        Style::LookedUp => &["set {w} to {x}", "add {s} to {b} and enter the tick as {w}"],
         _ => &["set {w} to {x}", "enter {x} as {w}"],
     };
-    let verb = world.draws.word(verbs).replace("{w}", &its).replace("{x}", &what);
+    let verb = world
+        .draws
+        .word(verbs)
+        .replace("{w}", &its)
+        .replace("{x}", &what)
+        .replace("{s}", date.span_words)
+        .replace("{b}", date.base_words);
     let predicate = match style {
         Style::NotAfter => holds::at_most(main_type, &main, field, right),
         Style::NotBefore => holds::at_least(main_type, &main, field, right),

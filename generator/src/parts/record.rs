@@ -7,6 +7,8 @@ use crate::language::{article, capital, number, quantity, words};
 use crate::part::Part;
 use crate::world::World;
 
+use super::Wish;
+
 /// Declares the type and a few records, once.
 fn declare(world: &mut World) {
     let record = world.domain.record;
@@ -46,12 +48,8 @@ struct Drawn {
 /// Draws the fields of a record; amounts keep clear of both ends, which descriptions rely on.
 fn fields(world: &mut World, owner: &str, class: Option<&'static str>, amount: Option<i64>) -> Drawn {
     let record = world.domain.record;
-    let free: Vec<&'static str> = record
-        .classes
-        .iter()
-        .map(|(symbol, _)| *symbol)
-        .filter(|symbol| !world.reserved_classes.contains(symbol))
-        .collect();
+    let free: Vec<&'static str> =
+        record.classes.iter().map(|(symbol, _)| *symbol).filter(|symbol| world.only_class != Some(*symbol)).collect();
     let class = class.unwrap_or_else(|| if free.is_empty() { record.classes[0].0 } else { world.draws.word(&free) });
     let margin = ((record.high - record.low) / 5).max(1);
     let amount = amount.unwrap_or_else(|| world.draws.between(record.low + margin, record.high - margin));
@@ -105,6 +103,7 @@ pub(super) fn enter(world: &mut World) -> Part {
     let (key, noun) = (record.kind.key, record.kind.noun.one);
     let drawn = fields(world, &main, None, None);
     allow_creation(world, &drawn.id);
+    world.coming_classes.insert(drawn.class);
     let exists = holds::exists(key, &drawn.id);
     let class = holds::equals(key, &drawn.id, record.class.field, &json!(drawn.class));
     let predicate = match world.draws.below(4) {
@@ -129,7 +128,7 @@ pub(super) fn enter(world: &mut World) -> Part {
 }
 
 /// A record to be removed: named, or described.
-pub(super) fn remove(world: &mut World) -> Part {
+pub(super) fn remove(world: &mut World, wish: Wish) -> Part {
     declare(world);
     let (record, main) = (world.domain.record, world.main.clone());
     let (key, noun) = (record.kind.key, record.kind.noun.one);
@@ -139,15 +138,19 @@ pub(super) fn remove(world: &mut World) -> Part {
         .filter(|entity| entity.entity_type == key && entity.fields[record.link.field] == json!(main))
         .map(|entity| entity.fields[record.class.field].clone())
         .collect();
-    let free: Vec<&'static str> =
-        record.classes.iter().map(|(symbol, _)| *symbol).filter(|symbol| !used.contains(&json!(symbol))).collect();
+    let free: Vec<&'static str> = record
+        .classes
+        .iter()
+        .map(|(symbol, _)| *symbol)
+        .filter(|symbol| !used.contains(&json!(symbol)) && !world.coming_classes.contains(symbol))
+        .collect();
     // A description by amount or class must fit nothing else, now or later.
     let style = world.draws.below(5);
     let (drawn, what) = match style {
-        0 if world.reserved_classes.is_empty() && !free.is_empty() => {
+        0 if world.only_class.is_none() && !free.is_empty() => {
             let class = world.draws.word(&free);
             let drawn = fields(world, &main, Some(class), None);
-            world.reserved_classes.insert(class);
+            world.only_class = Some(class);
             let phrase = phrase_of(world, class);
             (drawn, format!("the only {noun} of {{main}} {phrase}"))
         }
@@ -170,7 +173,15 @@ pub(super) fn remove(world: &mut World) -> Part {
     let description = format!("The {noun} in question is gone.");
     let mut part = part(world, &drawn.id, "removed", description, predicate, verb);
     part.work = vec![steps::on("delete", key, &drawn.id)];
-    part.back = Some(vec![steps::on("restore", key, &drawn.id)]);
+    if wish.reversible || world.draws.chance(4, 5) {
+        part.back = Some(vec![steps::on("restore", key, &drawn.id)]);
+    } else {
+        let never = world.never();
+        let message = format!("A {noun} like this stays {} once it is.", record.removed);
+        world.require(json!({"op": "restore", "type": key, "id": drawn.id}), vec![never.clone()], &message);
+        // Nor may it come back as a new one under its old id.
+        world.require(json!({"op": "create", "type": key, "id": drawn.id}), vec![never], &message);
+    }
     part
 }
 
@@ -202,7 +213,7 @@ pub(super) fn restore(world: &mut World) -> Part {
     };
     let removed = record.removed;
     let what = match world.draws.below(3) {
-        0 => format!("the {noun} \"{}\", which was {removed} by mistake", drawn.label),
+        0 => format!("{noun} {} (\"{}\"), which was {removed} by mistake", drawn.id, drawn.label),
         1 => format!("{noun} {}, which should not have been {removed}", drawn.id),
         _ => format!("{noun} {} ({removed} in error)", drawn.id),
     };
@@ -225,9 +236,10 @@ pub(super) fn alter(world: &mut World) -> Part {
         .classes
         .iter()
         .map(|(symbol, _)| *symbol)
-        .filter(|symbol| *symbol != drawn.class && !world.reserved_classes.contains(symbol))
+        .filter(|symbol| *symbol != drawn.class && world.only_class != Some(*symbol))
         .collect();
     world.draws.shuffle(&mut others);
+    world.coming_classes.extend(others.iter().copied());
     let right = others.first().copied().unwrap_or(record.classes[0].0);
     let field = record.class.field;
     let (phrase, old) = (phrase_of(world, right), phrase_of(world, drawn.class));

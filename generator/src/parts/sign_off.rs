@@ -72,11 +72,16 @@ pub(super) fn draw(world: &mut World, wish: Wish) -> Part {
             };
             let description = format!("The {} carries {}.", world.domain.main.kind.noun.one, sign.stamp_words);
             let mut part = Part::new(&super::predicate_id(stamp, "written"), description, predicate, verb);
-            part.note = Some(format!(
-                "{} is written then by {}, and it has to be there in the end.",
-                capital(sign.stamp_words),
-                sign.who
-            ));
+            part.note = Some(
+                world
+                    .draws
+                    .word(&[
+                        "{W} then adds {s}, which has to be there in the end.",
+                        "{W} will add {s} then; the work is not done without it.",
+                    ])
+                    .replace("{W}", &capital(sign.who))
+                    .replace("{s}", sign.stamp_words),
+            );
             part.back = Some(vec![write("withdrawn")]);
             part
         }

@@ -8,6 +8,8 @@ use crate::language::fill_digits;
 use crate::part::{Part, Settable};
 use crate::world::World;
 
+use super::Wish;
+
 /// A sorted set of symbols.
 fn sorted(symbols: &[&str]) -> Value {
     let mut symbols = symbols.to_vec();
@@ -86,7 +88,7 @@ pub(super) fn set(world: &mut World, set: &'static SetField) -> Part {
 }
 
 /// A truth value that has to become true.
-pub(super) fn flag(world: &mut World, flag: &'static Flag) -> Part {
+pub(super) fn flag(world: &mut World, flag: &'static Flag, wish: Wish) -> Part {
     let (main_type, field, main) = (world.main_type(), flag.at.field, world.main.clone());
     let others = world.some(&[json!(false), json!(true)]);
     world.main_field(FieldDraft::new(field, flag.at.doc, kinds::boolean()), &json!(false), &others);
@@ -100,7 +102,12 @@ pub(super) fn flag(world: &mut World, flag: &'static Flag) -> Part {
     let mut part = Part::new(&super::predicate_id(field, "done"), description, predicate, verb);
     part.look = vec![steps::on("read", main_type, &main)];
     part.work = vec![super::write(world, field, &json!(true))];
-    part.back = Some(vec![super::write(world, field, &json!(false))]);
+    // What is entered once may be there to stay.
+    if wish.reversible || !super::one_in(world, 4) {
+        part.back = Some(vec![super::write(world, field, &json!(false))]);
+    } else {
+        world.graph(main_type, field, &[(json!(false), json!(true))]);
+    }
     part.settable = Some(Settable { field: field.to_owned(), words: crate::language::words(field), is_set: None });
     part
 }

@@ -39,7 +39,10 @@ pub(super) fn draw(world: &mut World, stage: &'static Stage, wish: Wish) -> Part
         holds::equals(main_type, &main, field, &symbols[target])
     };
     let mut verb = match world.draws.below(4) {
-        0 => format!("take {{main}} to the stage \"{}\" of {{its:{}}}", words(stage.symbols[target]), words(field)),
+        0 => {
+            let verb = world.draws.word(&["bring {f} to \"{s}\"", "move {f} on to \"{s}\""]);
+            verb.replace("{f}", &format!("{{its:{}}}", words(field))).replace("{s}", &words(stage.symbols[target]))
+        }
         _ => stage.verbs[target - 1].to_owned(),
     };
     // A verb of a later stage says where the field has to stand.
