@@ -55,6 +55,9 @@ pub(crate) fn compose(order: &Order, mut draws: Draws, secrets: Secrets) -> Opti
     let dropped = drawn.split_off(own);
     // What moves along a graph comes late, what somebody else does last.
     drawn.sort_by_key(|part| (part.by_other, part.goes.is_some()));
+    if revised && dropped.is_empty() && drawn.iter().all(|part| part.variant.is_none()) {
+        return None;
+    }
     let hints = gates::tie(&mut world, &mut drawn);
     let asked = cell.family == Family::Interaction && gates::ask_first(&mut world, &drawn);
     if cell.family == Family::Interaction && !asked {

@@ -87,12 +87,14 @@ pub(crate) struct Record<'t> {
     pub(crate) id: &'t str,
 }
 
-/// Replaces the placeholders `{main}` and `{its:words}`. `clear`: whether "it" can only be the record.
+/// Replaces the placeholders `{main}`, `{own}` (in a clause about something else, where "it" would not be clear at first)
+/// and `{its:words}`. `clear`: whether "it" can only be the record.
 pub(crate) fn realize(phrase: &str, record: Record<'_>, clear: bool, draws: &mut Draws) -> String {
     let mut out = String::new();
     let mut rest = phrase;
     // Within one phrase the record is named once; then "it" will do.
     let mut named = clear && draws.chance(2, 5);
+    let mut mentioned = false;
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
         let Some((placeholder, behind)) = after.split_once('}') else {
@@ -105,7 +107,10 @@ pub(crate) fn realize(phrase: &str, record: Record<'_>, clear: bool, draws: &mut
             4..=5 => record.id.to_owned(),
             _ => format!("{} {}", record.noun, record.id),
         };
-        if placeholder == "main" {
+        if placeholder == "own" {
+            out.push_str(&if mentioned { "it".to_owned() } else { format!("the {}", record.noun) });
+            named = true;
+        } else if placeholder == "main" {
             out.push_str(if named { "it" } else { &full });
             named = true;
         } else if let Some(thing) = placeholder.strip_prefix("its:") {
@@ -118,6 +123,7 @@ pub(crate) fn realize(phrase: &str, record: Record<'_>, clear: bool, draws: &mut
             }
             named = true;
         }
+        mentioned = true;
         rest = behind;
     }
     out.push_str(rest);
@@ -168,6 +174,9 @@ mod tests {
             assert!(!text.contains("its:") && text.ends_with(" to {"), "{text}");
             seen.insert(text);
         }
+        let own = |phrase: &str, draws: &mut crate::seed::Draws| realize(phrase, record, false, draws);
+        assert_eq!(own("the one that {own} needs", &mut draws), "the one that the claim needs");
+        assert!(own("give {main} to the one that {own} needs", &mut draws).ends_with("to the one that it needs"));
         assert!(seen.contains("set its reserve on it to {") && seen.len() > 4, "{seen:?}");
     }
 }

@@ -47,8 +47,7 @@ pub use suite::{SUITE_FORMAT, SuiteEntry, suite_manifest};
 use compose::{Composed, Order, compose};
 use request::Cell;
 
-/// Drafts of one task before it is given up. A draft in ten is refused; that so many in a row are has a chance below
-/// 1 in 10^20.
+/// Drafts of one task before it is given up. About one draft in a hundred is refused, so that so many in a row never are.
 pub const MAX_DRAFTS: u32 = 40;
 
 /// A task that was proved.

@@ -193,7 +193,7 @@ pub(super) const DOMAIN: Domain = Domain {
         who: "the head of finance",
         at: named("release_note", "Release by the head of finance."),
         states: ["none", "submitted", "released"],
-        ask: &["submit {main} to the head of finance", "hand in {main} for the head of finance"],
+        ask: &["submit {main} to the head of finance", "hand {main} in to the head of finance"],
         promise: "The head of finance then gives the release note, which has to stand as released in the end.",
         only: "Only the head of finance gives the release note.",
         stamp: named("ledger_mark", "Mark in the ledger."),

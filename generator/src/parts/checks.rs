@@ -42,20 +42,28 @@ pub(super) fn draw(world: &mut World) -> Part {
     let link = json!({"field": checks.link.field, "equals": main});
     let (compare, bound, state, needed, verb) = match world.draws.below(3) {
         0 => {
-            let verbs = ["leave no {n} of {main} \"{s}\"", "see to it that no {n} of {main} is still \"{s}\""];
-            let verb = world.draws.word(&verbs).replace("{n}", noun.one).replace("{s}", &words(start));
-            ("at_most", 0, start, own - already, verb + &format!(", but \"{}\"", words(good)))
+            let verbs = [
+                "see to it that all of {its:{n}} are \"{g}\" and none is still \"{s}\"",
+                "bring all of {its:{n}} that are \"{s}\" to \"{g}\"",
+            ];
+            let verb = world
+                .draws
+                .word(&verbs)
+                .replace("{n}", noun.many)
+                .replace("{g}", &words(good))
+                .replace("{s}", &words(start));
+            ("at_most", 0, start, own - already, verb)
         }
         style => {
             let bound = already + 1 + world.draws.below(2);
             let (compare, exactness) = if style == 1 { ("at_least", "at least") } else { ("equals", "exactly") };
-            let verbs = ["see to it that {e} {c} {n} of {main} {are} \"{s}\"", "have {e} {c} {n} of {main} at \"{s}\""];
+            let verbs = ["see to it that {e} {c} of {its:{n}} {are} \"{s}\"", "have {e} {c} of {its:{n}} at \"{s}\""];
             let verb = world
                 .draws
                 .word(&verbs)
                 .replace("{e}", exactness)
                 .replace("{c}", &count(i64::try_from(bound).unwrap_or(0)))
-                .replace("{n}", if bound == 1 { noun.one } else { noun.many })
+                .replace("{n}", noun.many)
                 .replace("{are}", if bound == 1 { "is" } else { "are" })
                 .replace("{s}", &words(good));
             (compare, bound, good, bound - already, verb)

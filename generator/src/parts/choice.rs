@@ -193,7 +193,7 @@ fn describe(
     let (noun, who) = (choice.target.noun.one, choice.who);
     let best = if greatest { choice.most } else { choice.least };
     let filter = match style {
-        Style::OwnBest | Style::OwnOnly => choice.own.to_owned(),
+        Style::OwnBest | Style::OwnOnly => choice.own.replace("{main}", "{own}"),
         _ => choice.phrase.replace("{}", &words(symbol)),
     };
     match style {

@@ -113,7 +113,9 @@ pub(super) fn enter(world: &mut World) -> Part {
         _ => holds::all(vec![exists, class]),
     };
     let amount = drawn.fields[record.amount.field].as_i64().unwrap_or(0);
-    let amount = format!("{}: {}", words(record.amount.field), quantity(amount, record.unit, &mut world.draws));
+    let field = words(record.amount.field);
+    let amount = quantity(amount, record.unit, &mut world.draws);
+    let amount = if field == record.unit.many { amount } else { format!("{field}: {amount}") };
     let phrase = phrase_of(world, drawn.class);
     let what = match world.draws.below(3) {
         0 => format!("{} new {noun} {} for {{main}}, \"{}\", {phrase} ({amount})", "a", drawn.id, drawn.label),
@@ -152,10 +154,10 @@ pub(super) fn remove(world: &mut World, wish: Wish) -> Part {
             let drawn = fields(world, &main, Some(class), None);
             world.only_class = Some(class);
             let phrase = phrase_of(world, class);
-            (drawn, format!("the only {noun} of {{main}} {phrase}"))
+            (drawn, format!("the only {noun} of {{own}} {phrase}"))
         }
-        1 => (fields(world, &main, None, Some(record.low)), format!("the {noun} of {{main}} with {}", record.least)),
-        2 => (fields(world, &main, None, Some(record.high)), format!("the {noun} of {{main}} with {}", record.most)),
+        1 => (fields(world, &main, None, Some(record.low)), format!("{{its:{noun}}} with {}", record.least)),
+        2 => (fields(world, &main, None, Some(record.high)), format!("{{its:{noun}}} with {}", record.most)),
         3 => {
             let drawn = fields(world, &main, None, None);
             let what = format!("the {noun} \"{}\"", drawn.label);

@@ -120,7 +120,7 @@ pub(super) fn draw(world: &mut World, wish: Wish) -> Part {
             let mut part = Part::new(&super::predicate_id(&id, "there"), description, predicate, verb);
             let noun = paper.noun.one;
             part.note = Some(format!(
-                "{} then enters {} {noun}, {id}, which has to be there in the end; nobody else can.",
+                "{} then enters {} {noun}, {id}, which has to be there in the end; nobody else can do that.",
                 capital(sign.who),
                 article(noun)
             ));

@@ -108,7 +108,11 @@ pub(super) fn flag(world: &mut World, flag: &'static Flag, wish: Wish) -> Part {
     } else {
         world.graph(main_type, field, &[(json!(false), json!(true))]);
     }
-    part.settable = Some(Settable { field: field.to_owned(), words: crate::language::words(field), is_set: None });
+    part.settable = Some(Settable {
+        field: field.to_owned(),
+        words: format!("entry \"{}\"", crate::language::words(field)),
+        is_set: None,
+    });
     part
 }
 
