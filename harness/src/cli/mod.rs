@@ -28,6 +28,7 @@ mod shell;
 mod stress;
 mod tables;
 mod task;
+mod task_generate;
 mod task_lint;
 mod task_new;
 mod task_show;

@@ -39,7 +39,7 @@ pub(super) struct Args {
 
 /// A family of Table A.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Family {
+pub(super) enum Family {
     /// Several steps whose results must last
     Persistent,
     /// Entities to create, change and delete
@@ -132,7 +132,7 @@ fn with_private_ids(predicate: &Value, private_ids: &serde_json::Map<String, Val
     predicate
 }
 
-fn create_folder(path: &Path, private: bool) -> Result<(), Failure> {
+pub(super) fn create_folder(path: &Path, private: bool) -> Result<(), Failure> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -156,6 +156,6 @@ fn write_new(path: &Path, content: &Value, private: bool) -> Result<(), Failure>
     options.open(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| failed(path, error))
 }
 
-fn failed(path: &Path, error: std::io::Error) -> Failure {
+pub(super) fn failed(path: &Path, error: std::io::Error) -> Failure {
     Failure::environment(format!("cannot write {}", path.display()), error, "name another folder")
 }
