@@ -4,6 +4,7 @@
 //! it. Every evaluator reads the same public bytes.
 
 pub mod judge;
+pub mod plugin;
 pub mod public_view;
 pub mod registry;
 pub mod rules;
