@@ -372,3 +372,66 @@ fn published_prints_every_form() {
         assert!(works(&["published", "--format", format]).out.lines().count() > 100, "{format}");
     }
 }
+
+/// A suite from a seed: the same bytes from any number of threads, packages for the owner alone, and ready to be run.
+#[test]
+fn a_generated_suite_is_the_seeds_and_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path("seed"), b"sixteen bytes and some more").expect("written");
+    let generate = |out: &str, threads: &str, count: &str| {
+        works(&[
+            "task",
+            "generate",
+            "--seed-file",
+            &path("seed"),
+            "--count",
+            count,
+            "--out",
+            &path(out),
+            "--threads",
+            threads,
+        ])
+    };
+    generate("one", "1", "6");
+    generate("two", "4", "6");
+    generate("more", "3", "8");
+    let read = |name: String| std::fs::read(path(&name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    for number in 1..=6 {
+        for side in ["tasks", "sealed"] {
+            let file = format!("{side}/generated/GEN-{number:05}.json");
+            assert!(read(format!("one/{file}")) == read(format!("two/{file}")), "{file}");
+            assert!(read(format!("one/{file}")) == read(format!("more/{file}")), "{file} depends on the count");
+        }
+    }
+    assert!(read("one/tasks/generated/suite.json".to_owned()) == read("two/tasks/generated/suite.json".to_owned()));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |name: &str| std::fs::metadata(path(name)).expect("there").permissions().mode() & 0o777;
+        assert_eq!((mode("one/sealed/generated"), mode("one/sealed/generated/GEN-00001.json")), (0o700, 0o600));
+    }
+    let suite = path("one/tasks/generated");
+    let mut command = cli_support::command();
+    command.env("PARTHACK_CERTIFIER", cli_support::certifier());
+    command.args(["run", "--suite", &suite, "--out", &path("run"), "--resamples", "200", "--format", "json"]);
+    let done = cli_support::finish(command);
+    assert_eq!(done.code, 0, "{}", done.err);
+    let tables = done.json();
+    let table = tables["tables"].as_array().expect("tables").iter().find(|table| table["id"] == "B.2").expect("B.2");
+    assert_eq!(table["rows"][0]["honest_mae"], 0.0, "{table}");
+
+    for (arguments, part) in [
+        (vec!["--seed-file", "seed", "--out", "one"], "is there already"),
+        (vec!["--seed-file", "absent", "--out", "x"], "absent"),
+        (vec!["--seed-file", "seed", "--out", "x", "--m", "9"], "9"),
+        (vec!["--seed-file", "seed", "--out", "x", "--progress", "half"], "half"),
+        (vec!["--seed-file", "seed", "--out", "x", "--id", "a b"], "a b"),
+    ] {
+        let mut command = cli_support::command();
+        command.current_dir(folder.path()).args(["task", "generate"]).args(&arguments);
+        let done = cli_support::finish(command);
+        assert!((2..=3).contains(&done.code) && done.err.contains(part), "{arguments:?}: {} {}", done.code, done.err);
+    }
+    assert!(!folder.path().join("x").exists(), "nothing was written");
+}

@@ -323,3 +323,39 @@ fn gcpc_is_judged_attacked_and_replayed() {
     let verified = cli_support::parthack(&["verify", &path("recorded").display().to_string()]);
     assert_eq!(verified.code, 0, "{}{}", verified.out, verified.err);
 }
+
+/// What ships in `recordings/`: whole, and enough for the rows of both judges of the paper, with default arguments and no server, to the same bytes whatever
+/// the number of threads.
+#[test]
+fn the_recordings_that_ship_fill_the_semantic_rows() {
+    cli_support::works(&["cassette", "verify"]);
+    let scratch = tempfile::tempdir().expect("a folder");
+    let replay = |name: &str, threads: &str| {
+        let mut command = command();
+        command.env("PARTHACK_CERTIFIER", certifier()).env("LOCAL_BASE_URL", "http://127.0.0.1:9/v1");
+        command.args(["run", "--model-mode", "replay", "--format", "json", "--threads", threads, "--out"]);
+        finish({
+            command.arg(scratch.path().join(name));
+            command
+        })
+    };
+    let done = replay("one", "1");
+    assert_eq!(done.code, 0, "{}", done.err);
+    let tables = done.json();
+    let core = table(&tables, "B.2");
+    for judge in ["llm-judge", "idj"] {
+        let row = core["rows"].as_array().expect("rows").iter().find(|row| row["evaluator"] == judge);
+        let row = row.unwrap_or_else(|| panic!("no row of {judge}: {core}"));
+        for key in ["honest_mae", "mean_inflation"] {
+            assert!(row[key].is_number(), "{judge}, {key}: {row}");
+        }
+        assert_eq!(
+            (&row["rollback"]["n"], &row["no_verdict"]),
+            (&serde_json::json!(14), &serde_json::json!(0)),
+            "{row}"
+        );
+    }
+    assert!(core["note"].as_str().expect("a note").contains("qwen2.5-coder-1.5b"), "the note names the model: {core}");
+    assert_eq!(replay("four", "4").code, 0);
+    assert_same(&scratch.path().join("one"), &scratch.path().join("four"));
+}

@@ -50,8 +50,8 @@ pub(super) struct Args {
     /// Id of the suite
     #[arg(long, default_value = "generated", value_name = "ID")]
     id: String,
-    /// Beginning of task ids; a number follows
-    #[arg(long, default_value = "GEN-", value_name = "TEXT")]
+    /// Beginning of task ids; a hyphen and a number follow
+    #[arg(long, default_value = "GEN", value_name = "TEXT")]
     prefix: String,
     /// Worker threads; results don't depend on it [default: all cores]
     #[arg(long, value_name = "N")]
