@@ -11,9 +11,9 @@ of matched actions is what the tool shows beside it as the partial action reward
 
 Mapping. The score is 1 if the database check passes, else the share of gold actions matched. Database check: all predicates of
 the public goal schema hold at the end. Gold actions come from the schema, one for each entity in each predicate's conjuncts that
-don't hold at first: `update` or `create` of that entity with arguments that meet the conditions on its fields, `create` or
-`restore` for `exists`, `delete` for `deleted`, `revise_goal` for `goal_version`. Compared arguments: type, id and the fields in
-the conditions. A call counts whatever came of it, refused ones too: the check reads calls, not results.
+don't hold at first: `update` or `create` of that entity with arguments that meet the conditions on its fields, or its `restore`
+where the fields that it had at first meet them; `create` or `restore` for `exists`, `delete` for `deleted`, `revise_goal` for
+`goal_version`. Compared arguments: type, id and the fields in the conditions. A call counts whatever came of it, refused ones too: the check reads calls, not results.
 
 Where the mapping chooses. (1) The benchmark's gold actions are a recorded solution; these are read off the goal, so there are no look-ups
 among them, and where a bound or a choice is wanted any argument within it matches. (2) Conditions that no one call
@@ -33,7 +33,8 @@ Predicate = Mapping[str, Any]
 Subject = Tuple[Tuple[str, str], ...]
 NOTHING = StateView(0, {})
 WRITES = {"exists": ("create", "restore"), "deleted": ("delete",), "goal_version": ("revise_goal",)}
-"""The operations that bring about each kind of condition; any other kind is brought about by `update` or `create`."""
+OTHERWISE = ("update", "create", "restore")
+"""The operations that bring about each kind of condition, and those for any other kind."""
 
 
 def subject_of(condition: Predicate) -> Subject:
@@ -59,7 +60,7 @@ def gold_actions(payload: Payload) -> List[Predicate]:
 
 
 def asked_for(step: Mapping[str, Any], start: StateView) -> StateView:
-    """What a call by itself asks for: a state of the one entity, with the arguments as its fields."""
+    """What a call by itself asks for: the one entity with the arguments as its fields; those it had, if it is restored."""
     if "id" not in step:
         return StateView(step.get("version", 0), {})
     known = start.entity(step["type"], step["id"])
@@ -67,13 +68,14 @@ def asked_for(step: Mapping[str, Any], start: StateView) -> StateView:
     if step["op"] == "create":
         incarnation += 1
     lifecycle = "deleted" if step["op"] == "delete" else "live"
-    entity = EntityView(step["type"], step["id"], lifecycle, incarnation, dict(step.get("fields", {})))
+    fields = known.fields if known and step["op"] == "restore" else step.get("fields", {})
+    entity = EntityView(step["type"], step["id"], lifecycle, incarnation, dict(fields))
     return StateView(0, {(entity.type, entity.id): entity})
 
 
 def matches(step: Mapping[str, Any], action: Predicate, start: StateView) -> bool:
     """Whether a call has a gold action's name and compared arguments."""
-    names = {name for leaf in leaves(action) for name in WRITES.get(leaf["kind"], ("update", "create"))}
+    names = {name for leaf in leaves(action) for name in WRITES.get(leaf["kind"], OTHERWISE)}
     return step["op"] in names and holds(action, asked_for(step, start))
 
 
