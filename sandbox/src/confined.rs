@@ -101,7 +101,17 @@ impl Confined {
         }
     }
 
+    fn has_ended(&self) -> io::Result<bool> {
+        let wait = Wait { descriptor: self.process.as_fd(), writing: false };
+        let ready = calls::poll(&[wait], 0).map_err(|errno| io::Error::from_raw_os_error(errno.0))?;
+        Ok(ready.first().copied().unwrap_or(false))
+    }
+
     fn try_reap(&mut self) -> io::Result<Option<Exit>> {
+        if self.exit.is_none() && self.tier < Tier::Filtered && self.has_ended()? {
+            // What it started goes with it, while its number is still its own.
+            calls::kill_group(self.number);
+        }
         if self.exit.is_none()
             && let Some(ended) = calls::reap(self.number).map_err(|errno| io::Error::from_raw_os_error(errno.0))?
         {

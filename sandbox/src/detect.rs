@@ -1,5 +1,6 @@
 //! Which layers and tiers this host gives: found out by going through the whole set-up, and by looking from inside.
 
+use crate::identity::automatic;
 use crate::policy::{Identity, Policy};
 use crate::raw::child::held;
 use crate::raw::{calls, landlock};
@@ -11,7 +12,7 @@ use crate::{Layer, SetUpError, Tier};
 #[must_use]
 pub fn detect() -> Report {
     let (uid, _) = calls::identity();
-    let runs_as = if uid == 0 { Identity::NOBODY } else { uid };
+    let runs_as = if automatic().is_ok() { Identity::NOBODY } else { uid };
     // The rehearsal executes nothing; the name only fills the plan.
     let policy = Policy::new("/");
     let trials: Vec<(Tier, Result<u32, SetUpError>)> =
@@ -53,11 +54,9 @@ fn failure(tier: Tier, trial: &Result<u32, SetUpError>) -> Option<String> {
 
 fn layer_report(layer: Layer, uid: u32, runs_as: u32, trials: &[(Tier, Result<u32, SetUpError>)]) -> LayerReport {
     if layer == Layer::Identity {
-        let holds = uid != runs_as;
-        let reason = if holds {
-            format!("user {uid} starts programs as user {runs_as}")
-        } else {
-            format!("only root can start programs as another user; they run as user {uid}")
+        let (holds, reason) = match automatic() {
+            Ok(()) => (true, format!("user {uid} starts programs as user {runs_as}")),
+            Err(reason) => (false, format!("{reason}; they run as user {uid}")),
         };
         return LayerReport { layer, holds, reason };
     }

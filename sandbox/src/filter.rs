@@ -89,7 +89,6 @@ const PLAIN: &[c_long] = &[
     libc::SYS_futex,
     libc::SYS_futex_waitv,
     libc::SYS_set_robust_list,
-    libc::SYS_get_robust_list,
     libc::SYS_rseq,
     libc::SYS_sched_yield,
     libc::SYS_sched_getaffinity,

@@ -138,11 +138,12 @@ impl Policy {
         self
     }
 
-    /// Adds the folder of each argument that is an existing file (SPEC §15.15), relative ones from `base`. Folders of
-    /// the system (`/`, `/usr/bin`, …) are not added, only the file.
+    /// Adds the folder of the program and of each argument that is an existing file (SPEC §15.15), relative ones from
+    /// `base`. Folders that many share (`/`, `/usr/bin`, `/tmp`, a home folder, …) are not added, only the file.
     #[must_use]
     pub fn readable_arguments(mut self, base: &Path) -> Self {
-        for argument in &self.arguments {
+        for argument in std::iter::once(self.program.as_os_str()).chain(self.arguments.iter().map(OsString::as_os_str))
+        {
             let path = base.join(argument);
             if path.is_file() {
                 let folder = path.parent().filter(|folder| !is_shared(folder));
@@ -195,19 +196,25 @@ impl Policy {
     }
 
     fn check_private(&self) -> Result<(), SetUpError> {
-        for private in &self.private {
-            let hidden = real(private)?;
-            for path in self.read_only.iter().chain([&self.program]) {
-                let shown = real(path)?;
-                if shown.starts_with(&hidden) || hidden.starts_with(&shown) {
-                    return Err(SetUpError::Policy {
-                        path: path.clone(),
-                        found: format!("readable, but it overlaps the private {}", hidden.display()),
-                        expected: "readable paths apart from private ones",
-                    });
-                }
+        self.private.iter().try_for_each(|private| refuse_links(&real(private)?))?;
+        self.keep_apart(self.read_only.iter().chain([&self.program]).map(PathBuf::as_path))
+    }
+
+    /// Refuses paths that hold a private one or lie in it.
+    pub(crate) fn keep_apart<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Result<(), SetUpError> {
+        let hidden: Vec<PathBuf> = self.private.iter().map(|private| real(private)).collect::<Result<_, _>>()?;
+        if hidden.is_empty() {
+            return Ok(());
+        }
+        for path in paths {
+            let shown = real(path)?;
+            if let Some(hidden) = hidden.iter().find(|it| shown.starts_with(it) || it.starts_with(&shown)) {
+                return Err(SetUpError::Policy {
+                    path: path.to_path_buf(),
+                    found: format!("readable, but it overlaps the private {}", hidden.display()),
+                    expected: "readable paths apart from private ones",
+                });
             }
-            refuse_links(&hidden)?;
         }
         Ok(())
     }
@@ -308,8 +315,9 @@ mod tests {
         let inner = folder.path().join("judge");
         std::fs::create_dir(&inner).expect("made");
         std::fs::write(inner.join("main.py"), "").expect("written");
-        let policy =
-            Policy::new("/bin/sh").arguments(["judge/main.py", "--flag", "/bin/sh"]).readable_arguments(folder.path());
-        assert_eq!(policy.read_only, [inner, PathBuf::from("/bin/sh")]);
+        let policy = Policy::new("/usr/bin/env")
+            .arguments(["judge/main.py", "--flag", "/bin/sh"])
+            .readable_arguments(folder.path());
+        assert_eq!(policy.read_only, [PathBuf::from("/usr/bin/env"), inner, PathBuf::from("/bin/sh")]);
     }
 }

@@ -24,7 +24,12 @@ const LIMITED: &str = "ulimit -t $0 2>/dev/null; ulimit -n $1 2>/dev/null; ulimi
 /// [`SetUpError`]: a higher tier was asked for, the policy is refused, or no process can be started.
 pub fn spawn(policy: &Policy, tier: Tier) -> Result<Confined, SetUpError> {
     if tier > Tier::Limited {
-        return Err(SetUpError::NotAtThisTier { tier, what: "this confinement", needs: "Linux" });
+        return Err(SetUpError::Step {
+            tier,
+            step: Step::Filter,
+            errno: Errno(0),
+            subject: Some("this system isn't Linux".to_owned()),
+        });
     }
     policy.check(tier)?;
     let limits = &policy.limits;

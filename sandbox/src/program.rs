@@ -200,9 +200,21 @@ fn env_words(script: &Path, argument: Option<&OsStr>) -> Result<(OsString, Vec<O
     Ok((name, words))
 }
 
-/// The first program of this name on the policy's search path that isn't a script itself.
+/// The interpreter of this name on the policy's search path.
 fn search(policy: &Policy, name: &OsStr) -> Result<(PathBuf, Option<String>), SetUpError> {
     let path = policy.environment.get(OsStr::new("PATH")).map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str);
+    find_program(name, path).ok_or_else(|| SetUpError::Policy {
+        path: policy.program.clone(),
+        found: format!("interpreter `{}`, which no folder of {} has as a program", name.display(), path.display()),
+        expected: "an interpreter on the PATH of the policy's environment",
+    })
+}
+
+/// The first program of this name in the folders of a search path that isn't a script itself, and, if a script came
+/// before it, a note on that. Scripts that stand before a program, as version managers install them, start it as a
+/// further process, which is refused to confined programs.
+#[must_use]
+pub fn find_program(name: &OsStr, path: &OsStr) -> Option<(PathBuf, Option<String>)> {
     let mut passed = None;
     for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
         let candidate = folder.join(name);
@@ -218,16 +230,12 @@ fn search(policy: &Policy, name: &OsStr) -> Result<(PathBuf, Option<String>), Se
                         candidate.display()
                     )
                 });
-                return Ok((candidate, note));
+                return Some((candidate, note));
             }
             Err(_) => {}
         }
     }
-    Err(SetUpError::Policy {
-        path: policy.program.clone(),
-        found: format!("interpreter `{}`, which no folder of {} has as a program", name.display(), path.display()),
-        expected: "an interpreter on the PATH of the policy's environment",
-    })
+    None
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::bpf::{MACHINE, Program, assemble};
 use crate::confined::Confined;
 use crate::error::{Errno, Step};
 use crate::filter::{CONFINED_OTHERWISE, Shape, confined};
+use crate::identity::change;
 use crate::layout::{Kind, Layout, text};
 use crate::policy::{Identity, Policy};
 use crate::program::{Launch, resolve};
@@ -36,6 +37,7 @@ const THREADS_OF_OTHERS: u64 = 1024;
 pub fn spawn(policy: &Policy, tier: Tier) -> Result<Confined, SetUpError> {
     policy.check(tier)?;
     let launch = resolve(policy)?;
+    policy.keep_apart(launch.needs.keys().map(PathBuf::as_path))?;
     let started = start(policy, tier, &launch, false)?;
     match started.report {
         None => Ok(started.confined.noted(launch.note)),
@@ -233,17 +235,6 @@ fn filter(policy: &Policy, tier: Tier, cookie: [u64; 3]) -> Result<Program, Errn
     Ok(assemble(machine, &confined(&shape), CONFINED_OTHERWISE))
 }
 
-/// The user and group that the child changes to, if it does.
-fn change(identity: Identity) -> Option<Change> {
-    match identity {
-        Identity::Automatic if calls::identity().0 == 0 => {
-            Some(Change { uid: Identity::NOBODY, gid: Identity::NOBODY })
-        }
-        Identity::Automatic | Identity::Keep => None,
-        Identity::Of { uid, gid } => Some(Change { uid, gid }),
-    }
-}
-
 fn mounts(policy: &Policy, layout: &Layout, version: u32, owned: &mut Vec<OwnedFd>) -> Result<Mounts, SetUpError> {
     let entries = layout.entries(policy.scratch.as_ref())?;
     let mut sources = Vec::new();
@@ -328,7 +319,8 @@ fn write_maps(child: i32, identity: Identity) -> Result<(), (String, Errno)> {
         let path = format!("/proc/{child}/{name}");
         std::fs::write(&path, content).map_err(|error| (path, Errno::of(&error)))
     };
-    if own.0 != 0 {
+    if change(identity).is_none() {
+        // Without the capability to change groups the kernel asks for it; who changes user leaves the groups before.
         write("setgroups", "deny".to_owned())?;
     }
     write("gid_map", format!("{} {} 1\n", nonzero(inside.1), outside.1))?;

@@ -140,3 +140,35 @@ fn the_audit_leaves_nothing_behind() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!(std::fs::read_dir(&scratch).expect("listed").count(), 0);
 }
+
+#[test]
+fn without_namespaces_the_next_tier_is_found_and_holds() {
+    // Inside a user namespace the number of further ones can be set to none: what a container or a sysctl does.
+    let folder = tempfile::tempdir().expect("scratch");
+    let program = program(folder.path());
+    let inside = |arguments: &str| {
+        let text = format!("echo 0 > /proc/sys/user/max_user_namespaces && exec {} {arguments}", program.display());
+        Command::new("unshare").args(["--user", "--map-root-user", "sh", "-c", &text]).output()
+    };
+    let report = match inside("detect") {
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
+        other => return println!("no `unshare` or no user namespaces here: not tested ({other:?})"),
+    };
+    assert!(report.starts_with("isolation: tier 2 "), "{report}");
+    assert!(
+        report.contains("tier 3 can't be reached") && report.contains("creating the process failed: ENOSPC"),
+        "{report}"
+    );
+    let output = inside("audit 2 --quick").expect("started");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(verdicts(&text).len() > 70, "{text}");
+    let output = inside("fall").expect("started");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("tier 2 ") && text.contains("instead of tier 3 "), "{text}");
+    let output = inside("audit 3 --quick").expect("started");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "a tier that can't be set up is no success: {text}");
+    let blocked = verdicts(&text).into_iter().filter(|(_, verdict)| verdict.starts_with("blocked")).count();
+    assert!(blocked <= 1, "nothing but the link that is refused beforehand counts as blocked: {text}");
+}

@@ -19,9 +19,10 @@ mod linux {
     use std::process::ExitCode;
 
     use parthack_sandbox::probes::{Host, ProbeResult, Selection, audit, control, probe_main};
-    use parthack_sandbox::{Tier, detect};
+    use parthack_sandbox::{Bounds, Policy, Tier, detect, spawn_down_to};
 
-    const USAGE: &str = "usage: parthack-probe detect | audit [TIER] [--quick] | control [--quick]\n\
+    const USAGE: &str = "usage: parthack-probe detect | fall | audit [TIER] [--quick] | control [--quick]\n\
+        `fall` starts this program at the highest tier that can be set up for it, and tells which\n\
         `audit` exits with 1 when a probe that is claimed to be blocked isn't";
 
     pub(super) fn main() -> ExitCode {
@@ -33,6 +34,7 @@ mod linux {
                 print!("{}", detect());
                 ExitCode::SUCCESS
             }
+            Some("fall") => fall(),
             Some("audit") => run(words.get(1).and_then(|word| word.parse().ok()), selection),
             Some("control") => match host().and_then(|host| control(&host, selection)) {
                 Ok(results) => {
@@ -55,6 +57,25 @@ mod linux {
 
     fn host() -> std::io::Result<Host> {
         Ok(Host { program: std::env::current_exe()?, arguments: Vec::new() })
+    }
+
+    fn fall() -> ExitCode {
+        let program = match host() {
+            Ok(host) => host.program,
+            Err(error) => return fail(&error.to_string()),
+        };
+        let policy = Policy::new(program).arguments(["say-open"]);
+        let (confined, fallen) = match spawn_down_to(&policy, Tier::Full, Tier::Limited) {
+            Ok(started) => started,
+            Err(error) => return fail(&error.to_string()),
+        };
+        println!("{}", confined.tier());
+        fallen.iter().for_each(|fallen| println!("instead of {}: {}", fallen.tier, fallen.reason));
+        match confined.run(b"", &Bounds::default()) {
+            Ok(finished) if finished.exit.success() => ExitCode::SUCCESS,
+            Ok(finished) => fail(&format!("it ended with {:?}", finished.exit.end)),
+            Err(error) => fail(&error.to_string()),
+        }
     }
 
     fn run(number: Option<u8>, selection: Selection) -> ExitCode {

@@ -9,8 +9,8 @@ use super::fixture::Fixture;
 use super::verdict::{How, Verdict};
 use super::{Probe, all};
 use crate::ending::{Bounds, End, Finished, Stopped};
+use crate::identity::automatic;
 use crate::policy::{Limits, Policy, Scratch};
-use crate::raw::calls;
 use crate::{SetUpError, Tier, spawn};
 
 /// A program that hands the arguments after its own to [`super::probe_main`].
@@ -63,7 +63,7 @@ impl ProbeResult {
 /// What the probes look for can't be planted. A probe that can't be started is a [`Verdict::NotSetUp`].
 pub fn audit(host: &Host, tier: Tier, selection: Selection) -> io::Result<Vec<ProbeResult>> {
     let fixture = Fixture::plant(host)?;
-    let dropped = calls::identity().0 == 0;
+    let dropped = automatic().is_ok();
     let results = selection.probes().map(|probe| {
         let run = || confined(&fixture, host, tier, probe);
         let verdict = if probe.id == "file-planted-hard-link" {

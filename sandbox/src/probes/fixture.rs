@@ -50,6 +50,7 @@ impl Fixture {
     fn fill(host: &Host, base: &Path, secret: String) -> io::Result<Self> {
         let (public, private) = (base.join("public"), base.join("private"));
         DirBuilder::new().mode(0o755).create(&public)?;
+        fs::set_permissions(&public, fs::Permissions::from_mode(0o755))?;
         DirBuilder::new().mode(0o700).create(&private)?;
         DirBuilder::new().mode(0o700).create(base.join("scratch"))?;
         for name in ["secret", "expendable"] {
@@ -169,14 +170,20 @@ impl Drop for Fixture {
     }
 }
 
-/// A new folder that all users can pass.
+/// A new folder, in a place that all users can pass if there is one.
 fn new_folder() -> io::Result<PathBuf> {
     const TRIES: u32 = 1000;
-    let parent = fs::canonicalize(std::env::temp_dir())?;
+    let places = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
+    let passable = places.iter().find(|place| place.is_dir() && all_may_pass(place)).unwrap_or(&places[0]);
+    let parent = fs::canonicalize(passable)?;
     for index in 0..TRIES {
         let folder = parent.join(format!("parthack-audit-{}-{index}", std::process::id()));
         match DirBuilder::new().mode(0o755).create(&folder) {
-            Ok(()) => return Ok(folder),
+            Ok(()) => {
+                // Whatever the mask of this process takes away.
+                fs::set_permissions(&folder, fs::Permissions::from_mode(0o755))?;
+                return Ok(folder);
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
@@ -184,13 +191,16 @@ fn new_folder() -> io::Result<PathBuf> {
     Err(io::Error::other("no free name for a folder of the audit"))
 }
 
+/// May every user pass this folder and all above it?
+fn all_may_pass(folder: &Path) -> bool {
+    folder.ancestors().all(|part| fs::metadata(part).is_ok_and(|metadata| metadata.permissions().mode() & 0o001 != 0))
+}
+
 /// The program itself if all users can reach it, or else a copy.
 fn reachable(program: &Path, base: &Path) -> io::Result<PathBuf> {
     let program = fs::canonicalize(program)?;
-    let open = program.ancestors().all(|part| {
-        let needed = if part == program { 0o005 } else { 0o001 };
-        fs::metadata(part).is_ok_and(|metadata| metadata.permissions().mode() & needed == needed)
-    });
+    let readable = fs::metadata(&program)?.permissions().mode() & 0o005 == 0o005;
+    let open = readable && program.parent().is_none_or(all_may_pass);
     if open {
         return Ok(program);
     }

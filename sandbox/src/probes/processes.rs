@@ -57,6 +57,11 @@ pub(super) static PROBES: &[Probe] = &[
     })
     .dropped(Tier::Limited)
     .possible_where(TRACING),
+    Probe::new("parent-link", "read where the parent's working folder is", REFUSED_BY_LANDLOCK, |context| {
+        Ok(fs::read_link(of(&context.parent()?, "cwd")).map(|_| Vec::new())?)
+    })
+    .dropped(Tier::Limited)
+    .possible_where(TRACING),
     Probe::new("neighbour-environ", "read a secret from a neighbour's environment", REFUSED_BY_LANDLOCK, |context| {
         some(&of(context.get("NEIGHBOUR")?, "environ"))
     })
