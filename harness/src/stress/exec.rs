@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -190,10 +190,7 @@ impl ExecScorer {
         }
         let heard = match wait {
             true => running.heard.recv_timeout(self.timeout.min(Duration::from_secs(2))).ok(),
-            false => match running.heard.try_recv() {
-                Ok(heard) => Some(heard),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-            },
+            false => running.heard.try_recv().ok(),
         };
         match heard {
             Some(Heard::Line(line)) => {
