@@ -24,6 +24,7 @@ pub fn renamed(payload: &[u8]) -> Option<Vec<u8>> {
     for event in json["events"].as_array().into_iter().flatten() {
         ids.extend(event["id"].as_str().map(str::to_owned));
     }
+    goal_ids(&json["goal_schema"], &mut ids);
     ids.sort();
     ids.dedup();
     let names = names_for(&ids, &json.to_string())?;
@@ -31,6 +32,22 @@ pub fn renamed(payload: &[u8]) -> Option<Vec<u8>> {
     let bytes = canonical_value(&json);
     let (before, after) = (public_view::read(payload).ok()?, public_view::read(&bytes).ok()?);
     (before.frames == after.frames && before.m == after.m && bytes != payload).then_some(bytes)
+}
+
+/// Ids that predicates name: also those of entities that are not there yet.
+fn goal_ids(json: &Value, ids: &mut Vec<String>) {
+    match json {
+        Value::Array(items) => items.iter().for_each(|item| goal_ids(item, ids)),
+        Value::Object(entries) => {
+            // A predicate has a kind; what carries one in the schema has an id of its own, which is no entity's.
+            if entries.contains_key("kind") {
+                let named = ["id", "target"].iter().filter_map(|key| entries.get(*key)?.as_str());
+                ids.extend(named.map(str::to_owned));
+            }
+            entries.values().for_each(|value| goal_ids(value, ids));
+        }
+        _ => {}
+    }
 }
 
 /// A new name for each id: its letters and digits others, its other characters kept.
