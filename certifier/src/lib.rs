@@ -1,9 +1,9 @@
 //! The private side of PartHackBench: packages, double certification, eligibility, strict rollbacks, mutation controls,
-//! the closed serializer, and the certifier process (P §3.2–§3.4, A.3; SPEC §4, §15.6).
+//! the closed serializer, sealing, and the certifier process (P §3.2–§3.4, A.3; SPEC §4, §15.6).
 //!
-//! Architecture invariant: this crate knows no evaluator, no attacker, no model and no network. Only the binary of this
-//! crate opens sealed packages; everything in this library takes bytes and gives values, but for [`client`], which starts that
-//! binary and talks to it.
+//! Architecture invariant: this crate knows no evaluator, no attacker, no model and no network. Where something is scored,
+//! only the binary of this crate opens packages. Everything in this library takes bytes and gives values, but for [`client`],
+//! which starts that binary and talks to it, and [`sealing::folder`], which reads a folder of packages.
 
 pub mod backward;
 pub mod binding;
@@ -18,6 +18,7 @@ pub mod package;
 pub mod protocol;
 mod reach;
 pub mod rollback;
+pub mod sealing;
 pub mod serializer;
 pub mod serve;
 pub mod session;

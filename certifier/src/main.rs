@@ -1,16 +1,16 @@
 //! The certifier process: the only program that opens sealed packages (SPEC §4, §15.6).
 //!
-//! `parthack-certifier --tasks DIR --sealed DIR` reads every package of `--sealed` and its public file, closes them, and
-//! then talks `parthack.certifier/1` on stdin and stdout until stdin ends.
+//! `parthack-certifier --tasks DIR --sealed DIR` reads every package of `--sealed`, plain or sealed, and its public file,
+//! closes them, wipes the key, and then talks `parthack.certifier/1` on stdin and stdout until stdin ends.
 
+use std::error::Error;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use parthack_certifier::protocol::PROTOCOL;
+use parthack_certifier::sealing::folder::{KEY_FILE, KEY_FILE_VARIABLE, KEY_VARIABLE, load};
 use parthack_certifier::serve::serve;
-use parthack_certifier::store::Store;
-use parthack_env::input::MAX_FILE_BYTES;
 
 const USAGE: &str = "usage: parthack-certifier --tasks DIR --sealed DIR";
 /// Exit codes of the project's table: usage, bad input file, environment.
@@ -27,12 +27,12 @@ fn main() -> ExitCode {
         }
         Err(message) => return fail(EXIT_USAGE, &format!("{message}\n{USAGE}")),
     };
-    let store = match load(&tasks, &sealed) {
+    let store = match load(&tasks, &sealed, &|name| std::env::var_os(name)) {
         Ok(store) => store,
-        Err(LoadError::Io(path, error)) => {
-            return fail(EXIT_ENVIRONMENT, &format!("{}: {error}", path.display()));
+        Err(error) => {
+            let code = if error.is_environment() { EXIT_ENVIRONMENT } else { EXIT_INPUT };
+            return fail(code, &with_causes(&error));
         }
-        Err(LoadError::File(path, what)) => return fail(EXIT_INPUT, &format!("{}: {what}", path.display())),
     };
     match serve(store, io::stdin().lock(), io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -43,6 +43,17 @@ fn main() -> ExitCode {
 fn fail(code: u8, message: &str) -> ExitCode {
     eprintln!("parthack-certifier: {message}");
     ExitCode::from(code)
+}
+
+/// An error and its causes on one line.
+fn with_causes(error: &dyn Error) -> String {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        message = format!("{message}: {error}");
+        cause = error.source();
+    }
+    message
 }
 
 enum Arguments {
@@ -57,7 +68,10 @@ fn read_arguments(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> Re
             Some("--tasks") => &mut tasks,
             Some("--sealed") => &mut sealed,
             Some("--help" | "-h") => {
-                return Ok(Arguments::Say(format!("{USAGE}\n\nTalks {PROTOCOL} on stdin and stdout.")));
+                let text = format!(
+                    "{USAGE}\n\nTalks {PROTOCOL} on stdin and stdout.\n\nThe key of sealed packages is that of the variable {KEY_VARIABLE}, of the file that\n{KEY_FILE_VARIABLE} names, or of {KEY_FILE} in the sealed folder."
+                );
+                return Ok(Arguments::Say(text));
             }
             Some("--version" | "-V") => {
                 return Ok(Arguments::Say(format!("parthack-certifier {}", env!("CARGO_PKG_VERSION"))));
@@ -73,62 +87,4 @@ fn read_arguments(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> Re
         (Some(tasks), Some(sealed)) => Ok(Arguments::Folders { tasks, sealed }),
         _ => Err("both folders are needed".to_owned()),
     }
-}
-
-enum LoadError {
-    Io(PathBuf, io::Error),
-    File(PathBuf, String),
-}
-
-/// Reads every `ID.json` of the sealed folder, and the public file of the same name.
-fn load(tasks: &Path, sealed: &Path) -> Result<Store, LoadError> {
-    let mut store = Store::default();
-    let entries = std::fs::read_dir(sealed).map_err(|error| LoadError::Io(sealed.to_owned(), error))?;
-    let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(|error| LoadError::Io(sealed.to_owned(), error))?;
-        let name = PathBuf::from(entry.file_name());
-        if name.extension().is_some_and(|extension| extension == "json") {
-            names.push(name);
-        }
-    }
-    names.sort();
-    for name in names {
-        let Some(id) = name.file_stem().and_then(|stem| stem.to_str()) else { continue };
-        let private = sealed.join(&name);
-        store.add_private(id, read_private(&private)?);
-        let public = tasks.join(&name);
-        if public.exists() {
-            store.add_public(id, read(&public)?);
-        }
-    }
-    Ok(store)
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
-    let wrap = |error| LoadError::Io(path.to_owned(), error);
-    let length = std::fs::metadata(path).map_err(wrap)?.len();
-    if length > MAX_FILE_BYTES {
-        let what = format!("found {length} bytes, expected at most {MAX_FILE_BYTES}");
-        return Err(LoadError::File(path.to_owned(), what));
-    }
-    std::fs::read(path).map_err(wrap)
-}
-
-/// A package must be a plain file with one name: a second link could lie in a public folder.
-fn read_private(path: &Path) -> Result<Vec<u8>, LoadError> {
-    let metadata = std::fs::symlink_metadata(path).map_err(|error| LoadError::Io(path.to_owned(), error))?;
-    if !metadata.is_file() {
-        return Err(LoadError::File(path.to_owned(), "found no plain file".to_owned()));
-    }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        if metadata.nlink() > 1 {
-            let what =
-                format!("found {} links, expected one: a second name would lead round the sandbox", metadata.nlink());
-            return Err(LoadError::File(path.to_owned(), what));
-        }
-    }
-    read(path)
 }

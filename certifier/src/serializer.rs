@@ -284,6 +284,6 @@ pub fn private_schema() -> Document {
 }
 
 /// The schemas are compiled in and a test reads each.
-fn parse(text: &str) -> Document {
+pub(crate) fn parse(text: &str) -> Document {
     serde_json::from_str(text).unwrap_or(Document::Null)
 }

@@ -1,14 +1,17 @@
 //! Public files and packages by task id, in memory: opened once, bound on first use.
 //!
-//! The store takes bytes. Today the binary reads them from two folders; a sandboxed binary can get them by descriptor and
-//! close everything before the first request.
+//! The store takes bytes, packages plain or sealed; [`load`](crate::sealing::folder::load) reads them from two folders, and a
+//! sandboxed binary can get them by descriptor and close everything before the first request.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use zeroize::Zeroizing;
+
 use crate::binding::{OpenError, PrivateTask};
 use crate::certify::{Certificate, CertifyError, TaskCertifier};
 use crate::forward::ModelFault;
+use crate::sealing::{SealError, SuiteKey, open};
 
 /// A task that is ready to be certified.
 pub struct Ready {
@@ -61,7 +64,7 @@ pub enum StoreError {
 #[derive(Default)]
 struct Entry {
     public: Option<Vec<u8>>,
-    private: Option<Vec<u8>>,
+    private: Option<Zeroizing<Vec<u8>>>,
     ready: Option<Result<Rc<Ready>, StoreError>>,
 }
 
@@ -77,9 +80,18 @@ impl Store {
         self.entries.entry(task.to_owned()).or_default().public = Some(bytes);
     }
 
-    /// Adds a package under its task id.
-    pub fn add_private(&mut self, task: &str, bytes: Vec<u8>) {
-        self.entries.entry(task.to_owned()).or_default().private = Some(bytes);
+    /// Adds a plain package under its task id.
+    pub fn add_private(&mut self, task: &str, bytes: impl Into<Zeroizing<Vec<u8>>>) {
+        self.entries.entry(task.to_owned()).or_default().private = Some(bytes.into());
+    }
+
+    /// Opens a sealed package and adds it under its task id.
+    ///
+    /// # Errors
+    /// [`SealError`]: it is no sealed package of this task, or does not open with the key. Nothing was added.
+    pub fn add_sealed(&mut self, task: &str, sealed: &[u8], key: &SuiteKey) -> Result<(), SealError> {
+        self.add_private(task, open(sealed, task, key)?);
+        Ok(())
     }
 
     /// Ids of the tasks that have a package, sorted.
@@ -96,9 +108,9 @@ impl Store {
     pub fn files(&self, task: &str) -> Result<(&[u8], &[u8]), StoreError> {
         let entry = self.entries.get(task);
         let public = entry.and_then(|entry| entry.public.as_deref());
-        let private = entry.and_then(|entry| entry.private.as_deref());
+        let private = entry.and_then(|entry| entry.private.as_ref());
         let public = public.ok_or_else(|| StoreError::NoTask(task.to_owned()))?;
-        Ok((public, private.ok_or_else(|| StoreError::NoPackage(task.to_owned()))?))
+        Ok((public, private.ok_or_else(|| StoreError::NoPackage(task.to_owned()))?.as_slice()))
     }
 
     /// A task, opened, bound and with its honest trajectory certified; the work is done once.

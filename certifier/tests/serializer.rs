@@ -3,6 +3,7 @@
 mod support;
 
 use parthack_certifier::certify::TaskCertifier;
+use parthack_certifier::sealing::{commitments_schema, reveal_schema};
 use parthack_certifier::serializer::{payload_schema, private_schema, projection_schema, read_payload, serialize};
 use serde_json::{Value, json};
 
@@ -95,6 +96,8 @@ fn schemas_are_closed() {
         (payload_schema(), "parthack.payload/1"),
         (projection_schema(), "parthack.projection/1"),
         (private_schema(), "parthack.private/1"),
+        (commitments_schema(), "parthack.commitments/1"),
+        (reveal_schema(), "parthack.reveal/1"),
     ] {
         assert_eq!(schema["title"], title);
         walk(&schema, "");
