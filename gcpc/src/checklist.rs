@@ -144,6 +144,15 @@ impl Document {
         }
     }
 
+    /// The task that it says it is for.
+    #[must_use]
+    pub fn task(&self) -> Option<&str> {
+        match self {
+            Document::Candidate(task, _) => task.as_deref(),
+            Document::Frozen(frozen) => Some(&frozen.task),
+        }
+    }
+
     /// Reads a file's bytes.
     ///
     /// # Errors

@@ -1,18 +1,22 @@
 //! Flags about models: whether they take part, who plays which role, and what it may cost.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use parthack_env::input::{InputError, Place};
 use parthack_evaluators::judge::AnswerMode;
-use parthack_model::client::{ClientOptions, ModelMode};
+use parthack_model::cassette::Cassette;
+use parthack_model::client::{Client, ClientOptions, ModelMode};
 use parthack_model::price::{Cost, PriceTable};
 use parthack_model::role::{Reasoning, RoleConfig};
 
 use crate::failure::Failure;
 use crate::locate::read_input;
 use crate::run::attackers::FeedbackKind;
+use crate::run::error::RunError;
+use crate::run::models::holds_recordings;
 
 /// What models do in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -120,6 +124,29 @@ pub(super) struct Roles {
     pub(super) attacker: Option<RoleConfig>,
     pub(super) judge: Option<RoleConfig>,
     pub(super) checklist: Option<RoleConfig>,
+}
+
+impl Roles {
+    /// The same with what each server tells of itself, which is part of every recording's key.
+    pub(super) fn resolved(self, options: &ClientOptions) -> Result<Roles, RunError> {
+        let asking = Client::new(options.clone())?;
+        let resolve = |role: Option<RoleConfig>| role.map(|role| asking.resolve_identity(&role)).transpose();
+        Ok(Roles {
+            judge: resolve(self.judge)?,
+            checklist: resolve(self.checklist)?,
+            attacker: resolve(self.attacker)?,
+        })
+    }
+}
+
+/// The configurations that a folder of recordings has, by role.
+pub(super) fn recorded_roles(folder: &Path) -> Result<BTreeMap<String, Vec<RoleConfig>>, Failure> {
+    if !holds_recordings(folder) {
+        let message = format!("{}: no recorded exchanges in it (no folder exchanges/)", folder.display());
+        return Err(Failure::absent(message, "record some with --model-mode record --cassettes DIR"));
+    }
+    let cassette = Cassette::new(None, vec![folder.to_path_buf()]);
+    Ok(cassette.roles().map_err(RunError::from)?)
 }
 
 /// Token caps of P's Table A.4.

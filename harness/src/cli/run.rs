@@ -10,12 +10,10 @@ use std::time::{Duration, Instant};
 use parthack_attacker::search::SearchOptions;
 use parthack_evaluators::judge::{self, AnswerMode};
 use parthack_model::accounting::Estimate;
-use parthack_model::cassette::Cassette;
-use parthack_model::client::Client;
 use parthack_model::price::Cost;
 use parthack_model::role::RoleConfig;
 
-use crate::cli::models::{ModelArgs, ModelModeArg, Roles};
+use crate::cli::models::{ModelArgs, ModelModeArg, Roles, recorded_roles};
 use crate::cli::{Output, SealedArgs, SuiteArgs};
 use crate::failure::{Exit, Failure};
 use crate::locate::Places;
@@ -26,7 +24,7 @@ use crate::run::error::RunError;
 use crate::run::estimate::estimate;
 use crate::run::interrupt::stop_on_signal;
 use crate::run::manifest::{Choices, Manifest, SemanticChoices};
-use crate::run::models::{Models, holds_recordings};
+use crate::run::models::Models;
 use crate::run::recorded::{recorded_judgements, recorded_role};
 use crate::run::suite::Suite;
 use crate::run::{Job, Progress, RunReport, run as run_job};
@@ -198,12 +196,7 @@ fn prepare_replay(args: &Args, suite: &Suite, places: &Places, roles: &Roles) ->
     let folder = args.models.client.cassettes.clone().or_else(|| places.recordings()).ok_or_else(|| {
         Failure::absent("no recordings come with this suite", "name a folder of recorded exchanges with --cassettes")
     })?;
-    if !holds_recordings(&folder) {
-        let message = format!("{}: no recorded exchanges in it (no folder exchanges/)", folder.display());
-        return Err(Failure::absent(message, "record some with --model-mode record --cassettes DIR"));
-    }
-    let cassette = Cassette::new(None, vec![folder.clone()]);
-    let mut recorded = cassette.roles().map_err(RunError::from)?;
+    let mut recorded = recorded_roles(&folder)?;
     let judge = recorded_role(&mut recorded, "judge", roles.judge.as_ref())?;
     let checklist = recorded_role(&mut recorded, "checklist", roles.checklist.as_ref())?;
     let attacker_role = recorded_role(&mut recorded, "attacker", roles.attacker.as_ref())?;
@@ -240,12 +233,7 @@ fn prepare_asking(
     stop: &Arc<AtomicBool>,
 ) -> Result<PreparedModels, Failure> {
     let options = args.models.client.options(stop)?;
-    let asking = Client::new(options.clone()).map_err(RunError::Model)?;
-    let resolve = |role: Option<RoleConfig>| -> Result<Option<RoleConfig>, RunError> {
-        Ok(role.map(|role| asking.resolve_identity(&role)).transpose()?)
-    };
-    let (judge, checklist) = (resolve(roles.judge)?, resolve(roles.checklist)?);
-    let attacker_role = resolve(roles.attacker)?;
+    let Roles { judge, checklist, attacker: attacker_role } = roles.resolved(&options)?;
     let semantic = judge.map(|judge| SemanticChoices {
         judge: Some(judge),
         checklist,

@@ -1,7 +1,6 @@
 //! `parthack task generate`: a sealed suite of any size from a secret seed, every task proved.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -15,7 +14,7 @@ use parthack_generator::{
 use serde_json::json;
 
 use super::run::threads;
-use super::task_new::{Family, create_folder, failed};
+use super::task_new::{Family, create_folder, write_new};
 use super::{Output, ReportFormat};
 use crate::failure::{Exit, Failure};
 use crate::locate::read_input;
@@ -103,7 +102,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let description = format!("{} generated tasks", entries.len());
     let text =
         suite_manifest(&args.id, "1", &description, &entries).map_err(|error| Failure::Bug(error.to_string()))?;
-    write(&tasks.join("suite.json"), text.as_bytes(), false)?;
+    write_new(&tasks.join("suite.json"), &text, false)?;
     let redrawn: usize = done.redrawn.values().sum();
     match args.format {
         ReportFormat::Json => out.json(&json!({
@@ -159,8 +158,8 @@ fn work(
         }
         let made = generator.task(seed, index).map_err(failure).and_then(|task| {
             let name = format!("{}.json", task.id);
-            write(&tasks.join(&name), task.public.as_bytes(), false)?;
-            write(&sealed.join(&name), task.private.as_bytes(), true)?;
+            write_new(&tasks.join(&name), &task.public, false)?;
+            write_new(&sealed.join(&name), &task.private, true)?;
             Ok(task)
         });
         let Ok(mut done) = done.lock() else { return };
@@ -185,15 +184,4 @@ fn work(
 
 fn failure(error: GenerateError) -> Failure {
     Failure::Bug(error.to_string())
-}
-
-fn write(path: &Path, bytes: &[u8], private: bool) -> Result<(), Failure> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if private {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    options.open(path).and_then(|mut file| file.write_all(bytes)).map_err(|error| failed(path, error))
 }

@@ -73,8 +73,8 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     }
     create_folder(&tasks, false)?;
     create_folder(&sealed, true)?;
-    write_new(&paths[0], &public, false)?;
-    write_new(&paths[1], &private, true)?;
+    write_new(&paths[0], &pretty(&public)?, false)?;
+    write_new(&paths[1], &pretty(&private)?, true)?;
     for path in &paths {
         writeln!(out, "{}", path.display())?;
     }
@@ -143,9 +143,14 @@ pub(super) fn create_folder(path: &Path, private: bool) -> Result<(), Failure> {
     builder.create(path).map_err(|error| failed(path, error))
 }
 
-fn write_new(path: &Path, content: &Value, private: bool) -> Result<(), Failure> {
+fn pretty(content: &Value) -> Result<String, Failure> {
     let mut text = serde_json::to_string_pretty(content).map_err(|error| Failure::Bug(error.to_string()))?;
     text.push('\n');
+    Ok(text)
+}
+
+/// Writes a file that is not there yet; a private one for its owner alone.
+pub(super) fn write_new(path: &Path, text: &str, private: bool) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -156,6 +161,6 @@ fn write_new(path: &Path, content: &Value, private: bool) -> Result<(), Failure>
     options.open(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| failed(path, error))
 }
 
-pub(super) fn failed(path: &Path, error: std::io::Error) -> Failure {
+fn failed(path: &Path, error: std::io::Error) -> Failure {
     Failure::environment(format!("cannot write {}", path.display()), error, "name another folder")
 }

@@ -71,6 +71,10 @@ fn read_lines(path: &Path) -> Result<(Vec<Line>, usize, usize), RunError> {
 /// [`RunError::Storage`]; [`RunError::Input`] with the line where the chain breaks or a record is of another form.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, RunError> {
     let (lines, ..) = read_lines(path)?;
+    records_of(path, lines)
+}
+
+fn records_of<T: DeserializeOwned>(path: &Path, lines: Vec<Line>) -> Result<Vec<T>, RunError> {
     let record = |(index, line): (usize, Line)| {
         serde_json::from_value(line.record).map_err(|error| {
             let place = Place::Text { line: index + 1, column: 1, pointer: "/record".to_owned() };
@@ -81,11 +85,11 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, RunError> {
 }
 
 impl Chain {
-    /// Opens a file to be appended to; makes none before the first record.
+    /// Opens a file to be appended to, with the records that are there; makes none before the first record.
     ///
     /// # Errors
     /// As [`read`]; [`RunError::Storage`] if a line that was cut off can't be removed.
-    pub fn open(path: &Path) -> Result<Chain, RunError> {
+    pub fn open<T: DeserializeOwned>(path: &Path) -> Result<(Chain, Vec<T>), RunError> {
         let (lines, whole, length) = read_lines(path)?;
         if whole < length {
             let cut = OpenOptions::new().write(true).open(path).and_then(|file| {
@@ -95,7 +99,7 @@ impl Chain {
             cut.map_err(|error| RunError::storage("cannot repair", path, error))?;
         }
         let head = lines.last().map_or_else(|| ORIGIN.to_owned(), |line| line.hash.clone());
-        Ok(Chain { path: path.to_path_buf(), head })
+        Ok((Chain { path: path.to_path_buf(), head }, records_of(path, lines)?))
     }
 
     /// Appends a record and flushes it to the disk.
@@ -131,7 +135,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("records.jsonl");
         assert_eq!(read::<u32>(&path).expect("nothing yet"), Vec::<u32>::new());
-        let mut chain = Chain::open(&path).expect("open");
+        let (mut chain, _) = Chain::open::<u32>(&path).expect("open");
         for record in [7, 8, 9] {
             chain.append(&record).expect("append");
         }
@@ -149,7 +153,9 @@ mod tests {
         // Cut within the last line: it is left out, and work goes on after the second.
         fs::write(&path, &whole[..whole.len() - 5]).expect("write");
         assert_eq!(read::<u32>(&path).expect("two"), [7, 8]);
-        Chain::open(&path).expect("open").append(&9).expect("append");
+        let (mut chain, there) = Chain::open::<u32>(&path).expect("open");
+        assert_eq!(there, [7, 8]);
+        chain.append(&9).expect("append");
         assert_eq!(fs::read(&path).expect("file"), whole);
     }
 }

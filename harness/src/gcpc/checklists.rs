@@ -2,6 +2,7 @@
 
 use parthack_gcpc::gates::Options;
 use parthack_gcpc::synthesis::{Generation, Next, Setting, Task, generation, next, prompt, read};
+use serde_json::Value;
 
 use crate::gcpc::chain::Chain;
 use crate::gcpc::folder::GcpcFolder;
@@ -22,12 +23,30 @@ pub enum Synthesized {
     NoVerifier(parthack_env::input::InputError),
 }
 
+/// The attempts of a folder.
+#[derive(Debug)]
+pub struct Attempts {
+    chain: Chain,
+    records: Vec<Value>,
+}
+
+impl Attempts {
+    /// Reads those that were made.
+    ///
+    /// # Errors
+    /// As [`Chain::open`].
+    pub fn open(folder: &GcpcFolder) -> Result<Attempts, RunError> {
+        let (chain, records) = Chain::open(&folder.generations())?;
+        Ok(Attempts { chain, records })
+    }
+}
+
 /// Makes the next attempt at a task's checklist, if there is one to be made, and keeps it whatever becomes of it.
 ///
 /// # Errors
 /// [`RunError`].
 pub fn synthesize(
-    folder: &GcpcFolder,
+    attempts: &mut Attempts,
     pipeline: &Pipeline,
     task: &GcpcTask,
     options: &Options,
@@ -37,8 +56,8 @@ pub fn synthesize(
         Ok(verifier) => verifier,
         Err(error) => return Ok(Synthesized::NoVerifier(error)),
     };
-    let records = folder.read_generations()?;
-    let history: Vec<(u32, &str)> = records
+    let history: Vec<(u32, &str)> = attempts
+        .records
         .iter()
         .filter(|record| record["task"] == task.task)
         .map(|record| {
@@ -57,7 +76,9 @@ pub fn synthesize(
     let check = |answer: &parthack_model::answer::Answer| read(answer).map(|_| ());
     let asked = pipeline.ask(&cell, Role::Checklist, &prompt(of, attempt, setting), 0, &check)?;
     let made = generation(of, attempt, setting, options, &asked.result);
-    Chain::open(&folder.generations())?.append(&made.json())?;
+    let record = made.json();
+    attempts.chain.append(&record)?;
+    attempts.records.push(record);
     Ok(Synthesized::Made(Box::new(made)))
 }
 

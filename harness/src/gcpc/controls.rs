@@ -15,7 +15,7 @@ use parthack_model::answer::Answer;
 use crate::gcpc::chain::Chain;
 use crate::gcpc::folder::GcpcFolder;
 use crate::gcpc::judging::{Bench, GCPC, Method, Work};
-use crate::gcpc::pipeline::{Pipeline, Role};
+use crate::gcpc::pipeline::Pipeline;
 use crate::gcpc::task::GcpcTask;
 use crate::ledger::canonical_of;
 use crate::run::error::RunError;
@@ -75,11 +75,8 @@ pub fn replacement_works(
                 let Some(item) = frozen.checklist.items.iter().find(|item| item.id == judged.id) else { continue };
                 let prompt = replacement::prompt(&item.requirement, &old);
                 let cell = format!("replacement of the evidence of {} in log {:.12}", item.id, identity.log);
-                let check = |answer: &Answer| replacement::read(&old, answer).map(|_| ());
-                let role = if pipeline.checklist.is_some() { Role::Checklist } else { Role::Judge };
-                let asked = pipeline.ask(&cell, role, &prompt, 0, &check)?;
-                let read = asked.result.ok().and_then(|answer| replacement::read(&old, &answer).ok());
-                let Some(new) = read else { continue };
+                let read = |answer: &Answer| replacement::read(&old, answer);
+                let (Ok(new), _) = pipeline.ask_for(&cell, pipeline.maker(), &prompt, 0, &read)? else { continue };
                 new
             }
         };
@@ -110,16 +107,22 @@ pub fn primary_judgements(judgements: Vec<Judgement>, judge: &str) -> BTreeMap<S
     judgements.into_iter().filter(is_primary).map(|of| (of.identity.log.clone(), of)).collect()
 }
 
-/// Audits the coverage of a task's stated requirements by the real scheme and its three falsifications; nothing happens if the task has
-/// an audit. Returns whether one was made.
+/// Audits every task of a folder that has no audit yet.
 ///
 /// # Errors
 /// [`RunError`].
-pub fn audit(folder: &GcpcFolder, pipeline: &Pipeline, task: &GcpcTask, seed: u64) -> Result<bool, RunError> {
-    if folder.read_audits()?.iter().any(|audit| audit.task == task.task && audit.no_answer.is_none()) {
-        return Ok(false);
+pub fn audits(folder: &GcpcFolder, pipeline: &Pipeline, seed: u64) -> Result<(), RunError> {
+    let (mut chain, there) = Chain::open::<Audit>(&folder.audits())?;
+    let is_there = |task: &str| there.iter().any(|audit| audit.task == task && audit.no_answer.is_none());
+    for task in folder.tasks()?.values().filter(|task| !is_there(&task.task)) {
+        chain.append(&audit(pipeline, task, seed)?)?;
     }
-    let role = if pipeline.checklist.is_some() { Role::Checklist } else { Role::Judge };
+    Ok(())
+}
+
+/// The coverage of a task's stated requirements by the real scheme and its three falsifications.
+fn audit(pipeline: &Pipeline, task: &GcpcTask, seed: u64) -> Result<Audit, RunError> {
+    let role = pipeline.maker();
     let mut audit = Audit {
         format: AUDIT_FORMAT.to_owned(),
         task: task.task.clone(),
@@ -128,27 +131,24 @@ pub fn audit(folder: &GcpcFolder, pipeline: &Pipeline, task: &GcpcTask, seed: u6
         sortings: Vec::new(),
         exchanges: Vec::new(),
     };
-    let check = |answer: &Answer| read_extraction(&task.instruction, answer).map(|_| ());
+    let read = |answer: &Answer| read_extraction(&task.instruction, answer);
     let cell = format!("requirements of {}", task.task);
-    let asked = pipeline.ask(&cell, role, &extraction_prompt(&task.instruction), 0, &check)?;
-    audit.exchanges.extend(asked.exchanges);
-    let read = asked.result.map_err(|missing| missing.to_string());
-    match read.and_then(|answer| read_extraction(&task.instruction, &answer)) {
+    let (extracted, exchanges) = pipeline.ask_for(&cell, role, &extraction_prompt(&task.instruction), 0, &read)?;
+    audit.exchanges.extend(exchanges);
+    match extracted {
         Err(reason) => audit.no_answer = Some(reason),
         Ok(requirements) => {
             let stated: Vec<&str> = requirements.iter().filter(|of| of.is_stated).map(|of| of.text.as_str()).collect();
             for (word, variant) in SchemeVariant::ALL.into_iter().filter(|_| !stated.is_empty()) {
                 let scheme = real().variant(variant, seed);
                 let cell = format!("requirements of {} sorted by the {word} scheme", task.task);
-                let check = |answer: &Answer| read_sorting(&scheme, stated.len(), answer).map(|_| ());
-                let asked = pipeline.ask(&cell, role, &sorting_prompt(&scheme, &stated), 0, &check)?;
-                audit.exchanges.extend(asked.exchanges);
-                let read = asked.result.map_err(|missing| missing.to_string());
-                let read = read.and_then(|answer| read_sorting(&scheme, stated.len(), &answer));
+                let read = |answer: &Answer| read_sorting(&scheme, stated.len(), answer);
+                let (sorted, exchanges) = pipeline.ask_for(&cell, role, &sorting_prompt(&scheme, &stated), 0, &read)?;
+                audit.exchanges.extend(exchanges);
                 let name = |place: Option<usize>| {
                     place.and_then(|place| scheme.categories.get(place)).map(|category| category.name.clone())
                 };
-                let (categories, no_answer) = match read {
+                let (categories, no_answer) = match sorted {
                     Ok(places) => (places.into_iter().map(name).collect(), None),
                     Err(reason) => (Vec::new(), Some(reason)),
                 };
@@ -160,6 +160,5 @@ pub fn audit(folder: &GcpcFolder, pipeline: &Pipeline, task: &GcpcTask, seed: u6
                 .collect();
         }
     }
-    Chain::open(&folder.audits())?.append(&audit)?;
-    Ok(true)
+    Ok(audit)
 }

@@ -1,30 +1,24 @@
 //! A pipeline's folder: where its files are, and the right to work in it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use parthack_env::input::InputError;
 use parthack_gcpc::checklist::{Document, Frozen};
-use parthack_gcpc::records::{AttemptSummary, Audit, Judgement, Questions};
+use parthack_gcpc::records::{AttemptSummary, Audit, Judgement};
 use serde_json::Value;
 
 use crate::gcpc::chain;
 use crate::gcpc::task::{GcpcTask, file_stem};
 use crate::run::error::RunError;
 use crate::run::files::{create_folder, sync_folder, write_atomically};
-use crate::run::folder::RunFolder;
+use crate::run::folder::{FolderLock, RunFolder};
 
 /// A pipeline's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GcpcFolder {
     root: PathBuf,
-}
-
-/// The right to write in the folder, given back when dropped.
-#[derive(Debug)]
-pub struct Lock {
-    _file: File,
 }
 
 impl GcpcFolder {
@@ -38,7 +32,7 @@ impl GcpcFolder {
     ///
     /// # Errors
     /// [`RunError::Storage`], [`RunError::Busy`]; [`RunError::Foreign`] for a folder that holds something else.
-    pub fn open(&self) -> Result<Lock, RunError> {
+    pub fn open(&self) -> Result<FolderLock, RunError> {
         create_folder(&self.root)?;
         let known = |name: &str| {
             matches!(name, "tasks" | "checklists" | "objects" | "tables" | ".lock" | "spending.jsonl")
@@ -52,18 +46,11 @@ impl GcpcFolder {
                 return Err(RunError::Foreign { folder: self.root.clone() });
             }
         }
-        let path = self.root.join(".lock");
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-        let file = file.map_err(|error| RunError::storage("cannot write", &path, error))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(RunError::Busy { folder: self.root.clone() }),
-            Err(TryLockError::Error(error)) => return Err(RunError::storage("cannot lock", &path, error)),
-        }
+        let lock = self.as_run().lock()?;
         for name in ["tasks", "checklists"] {
             create_folder(&self.root.join(name))?;
         }
-        Ok(Lock { _file: file })
+        Ok(lock)
     }
 
     /// The folder as one of a run: where exchanges are archived and spending is noted.
@@ -178,14 +165,6 @@ impl GcpcFolder {
     /// As [`chain::read`].
     pub fn read_judgements(&self) -> Result<Vec<Judgement>, RunError> {
         chain::read(&self.judgements())
-    }
-
-    /// All questions of baselines.
-    ///
-    /// # Errors
-    /// As [`chain::read`].
-    pub fn read_questions(&self) -> Result<Vec<Questions>, RunError> {
-        chain::read(&self.questions())
     }
 
     /// All audits.

@@ -81,6 +81,10 @@ pub struct Bench<'b> {
     setting: Setting,
     tasks: BTreeMap<String, GcpcTask>,
     checklists: BTreeMap<String, Frozen>,
+    /// Hashes of the frozen checklists, by task.
+    hashes: BTreeMap<String, String>,
+    /// The judge's name, and the hash of its configuration.
+    judge: (String, String),
     questions: BTreeMap<(String, &'static str), Questions>,
     done: BTreeSet<String>,
     chain: Chain,
@@ -103,7 +107,7 @@ impl<'b> Bench<'b> {
     /// # Errors
     /// [`RunError`]; [`RunError::Usage`] if no checklist is frozen.
     pub fn open(folder: &'b GcpcFolder, pipeline: &'b Pipeline, setting: Setting) -> Result<Bench<'b>, RunError> {
-        pipeline.role(Role::Judge)?;
+        let judge = pipeline.role(Role::Judge)?;
         let checklists = folder.checklists()?;
         if checklists.is_empty() {
             let message = format!("{}: no frozen checklist", folder.as_run().root.display());
@@ -113,18 +117,19 @@ impl<'b> Bench<'b> {
             let message = format!("the checklist of {} has ids that can't be labels", frozen.task);
             return Err(RunError::usage(message, "parthack gcpc check says which"));
         }
-        let mut bench = Bench {
+        let (chain, there) = Chain::open::<Judgement>(&folder.judgements())?;
+        Ok(Bench {
             folder,
             pipeline,
             setting,
             tasks: folder.tasks()?,
+            hashes: checklists.iter().map(|(task, frozen)| (task.clone(), frozen.hash().hex())).collect(),
             checklists,
+            judge: (judge.name(), role_hash(judge)),
             questions: BTreeMap::new(),
-            done: BTreeSet::new(),
-            chain: Chain::open(&folder.judgements())?,
-        };
-        bench.done = folder.read_judgements()?.iter().map(key_of).collect();
-        Ok(bench)
+            done: there.iter().map(key_of).collect(),
+            chain,
+        })
     }
 
     /// The frozen checklists, by task.
@@ -139,23 +144,13 @@ impl<'b> Bench<'b> {
         &self.tasks
     }
 
-    /// Whether a judgement of a work would be a new one.
-    #[must_use]
-    pub fn is_new(&self, work: &Work) -> bool {
-        self.pipeline.role(Role::Judge).is_ok_and(|judge| {
-            let record = self.blank(work, &judge.name(), &role_hash(judge));
-            !self.done.contains(&key_of(&record))
-        })
-    }
-
     /// Makes the questions of a baseline for every task that has a checklist, before any log is read.
     ///
     /// # Errors
     /// [`RunError`].
     pub fn prepare(&mut self, method: Method) -> Result<(), RunError> {
         let Method::Baseline(baseline) = method else { return Ok(()) };
-        let there = self.folder.read_questions()?;
-        let mut chain = Chain::open(&self.folder.questions())?;
+        let (mut chain, there) = Chain::open::<Questions>(&self.folder.questions())?;
         let names: Vec<String> = self.checklists.keys().cloned().collect();
         for name in names {
             let Some(task) = self.tasks.get(&name) else {
@@ -166,44 +161,30 @@ impl<'b> Bench<'b> {
             let earlier = there.iter().rev().find(|questions| {
                 questions.task == name && questions.method == baseline.id() && questions.instruction == instruction
             });
-            let questions = match (
-                earlier.filter(|questions| questions.no_answer.is_none()),
-                baseline.questions_prompt(&task.instruction),
-            ) {
-                (Some(questions), _) => questions.clone(),
-                (None, None) => Questions {
-                    format: QUESTIONS_FORMAT.to_owned(),
-                    task: name.clone(),
-                    method: baseline.id().to_owned(),
-                    instruction,
-                    questions: baseline.fixed_questions(),
-                    no_answer: None,
-                    exchanges: Vec::new(),
-                },
-                (None, Some(prompt)) => {
-                    let role = if self.pipeline.checklist.is_some() { Role::Checklist } else { Role::Judge };
-                    let cell = format!("questions of {} for {name}", baseline.id());
-                    let check = |answer: &Answer| Baseline::read_questions(answer).map(|_| ());
-                    let asked = self.pipeline.ask(&cell, role, &prompt, 0, &check)?;
-                    let read = asked.result.map_err(|missing| missing.to_string());
-                    let read = read.and_then(|answer| Baseline::read_questions(&answer));
-                    let (questions, no_answer) = match read {
-                        Ok(questions) => (questions, None),
-                        Err(reason) => (Vec::new(), Some(reason)),
-                    };
-                    let questions = Questions {
-                        format: QUESTIONS_FORMAT.to_owned(),
-                        task: name.clone(),
-                        method: baseline.id().to_owned(),
-                        instruction,
-                        questions,
-                        no_answer,
-                        exchanges: asked.exchanges,
-                    };
-                    chain.append(&questions)?;
-                    questions
-                }
+            if let Some(questions) = earlier.filter(|questions| questions.no_answer.is_none()) {
+                self.questions.insert((name, baseline.id()), questions.clone());
+                continue;
+            }
+            let mut questions = Questions {
+                format: QUESTIONS_FORMAT.to_owned(),
+                task: name.clone(),
+                method: baseline.id().to_owned(),
+                instruction,
+                questions: baseline.fixed_questions(),
+                no_answer: None,
+                exchanges: Vec::new(),
             };
+            if let Some(prompt) = baseline.questions_prompt(&task.instruction) {
+                let cell = format!("questions of {} for {name}", baseline.id());
+                let (made, exchanges) =
+                    self.pipeline.ask_for(&cell, self.pipeline.maker(), &prompt, 0, &Baseline::read_questions)?;
+                questions.exchanges = exchanges;
+                match made {
+                    Ok(made) => questions.questions = made,
+                    Err(reason) => questions.no_answer = Some(reason),
+                }
+                chain.append(&questions)?;
+            }
             self.questions.insert((name, baseline.id()), questions);
         }
         Ok(())
@@ -214,10 +195,8 @@ impl<'b> Bench<'b> {
     /// # Errors
     /// [`RunError`]; judgements before the one that failed are kept.
     pub fn judge(&mut self, works: &[Work], threads: usize) -> Result<Tally, RunError> {
-        let judge = self.pipeline.role(Role::Judge)?;
-        let (name, hash) = (judge.name(), role_hash(judge));
-        let new: Vec<&Work> =
-            works.iter().filter(|work| !self.done.contains(&key_of(&self.blank(work, &name, &hash)))).collect();
+        let blanks = works.iter().map(|work| (work, self.blank(work)));
+        let new: Vec<(&Work, Judgement)> = blanks.filter(|(_, blank)| !self.done.contains(&key_of(blank))).collect();
         let mut tally = Tally { there: works.len() - new.len(), ..Tally::default() };
         let results: Vec<Mutex<Option<Result<Judgement, RunError>>>> = new.iter().map(|_| Mutex::default()).collect();
         let next = AtomicUsize::new(0);
@@ -227,8 +206,8 @@ impl<'b> Bench<'b> {
                 scope.spawn(|| {
                     loop {
                         let index = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(work) = new.get(index) else { break };
-                        let result = bench.judgement(work, &name, &hash);
+                        let Some((work, blank)) = new.get(index) else { break };
+                        let result = bench.judgement(work, blank.clone());
                         if result.is_err() {
                             // The others would meet the same: what is under way ends, nothing is begun.
                             next.store(new.len(), Ordering::Relaxed);
@@ -269,13 +248,14 @@ impl<'b> Bench<'b> {
     }
 
     /// The record of a work before anyone was asked.
-    fn blank(&self, work: &Work, judge: &str, judge_hash: &str) -> Judgement {
+    fn blank(&self, work: &Work) -> Judgement {
+        let (judge, judge_hash) = &self.judge;
         let setting = self.setting_of(&work.variant);
         let budget = setting.budget;
         let chosen =
             (format!("{:?}", setting.asking), budget.window, budget.overlap, setting.forced, prompts::hash().hex());
         let checklist = match work.method {
-            Method::Gcpc => self.checklists.get(&work.identity.task).map(|frozen| frozen.hash().hex()),
+            Method::Gcpc => self.hashes.get(&work.identity.task).cloned(),
             Method::Baseline(baseline) => {
                 let questions = self.questions.get(&(work.identity.task.clone(), baseline.id()));
                 let questions = questions.filter(|questions| !questions.questions.is_empty());
@@ -288,8 +268,8 @@ impl<'b> Bench<'b> {
             method: work.method.id().to_owned(),
             variant: work.variant.clone(),
             pass: work.pass,
-            judge: judge.to_owned(),
-            judge_hash: judge_hash.to_owned(),
+            judge: judge.clone(),
+            judge_hash: judge_hash.clone(),
             checklist,
             setting: Hash::of("gcpc-setting", &canonical_of(&chosen)).hex(),
             windows: 0,
@@ -300,8 +280,7 @@ impl<'b> Bench<'b> {
         }
     }
 
-    fn judgement(&self, work: &Work, judge: &str, judge_hash: &str) -> Result<Judgement, RunError> {
-        let record = self.blank(work, judge, judge_hash);
+    fn judgement(&self, work: &Work, record: Judgement) -> Result<Judgement, RunError> {
         match work.method {
             Method::Gcpc => self.by_checklist(work, record),
             Method::Baseline(baseline) => self.by_baseline(work, baseline, record),
@@ -348,11 +327,11 @@ impl<'b> Bench<'b> {
         let count = questions.questions.len();
         let prompt = baseline.prompt(&task.instruction, &questions.questions, &work.view, self.setting.budget.window);
         record.windows = 1;
-        let check = |answer: &Answer| baseline.read(count, answer).map(|_| ());
-        let asked = self.pipeline.ask(&cell_of(work, 0, 1), Role::Judge, &prompt, work.pass - 1, &check)?;
-        record.exchanges = asked.exchanges;
-        let read = asked.result.map_err(|missing| missing.to_string());
-        match read.and_then(|answer| baseline.read(count, &answer)) {
+        let read = |answer: &Answer| baseline.read(count, answer);
+        let (scored, exchanges) =
+            self.pipeline.ask_for(&cell_of(work, 0, 1), Role::Judge, &prompt, work.pass - 1, &read)?;
+        record.exchanges = exchanges;
+        match scored {
             Ok((labels, score)) => {
                 record.score = Some(score.to_string());
                 let item = |(index, label)| JudgedItem {

@@ -3,13 +3,14 @@
 use std::fmt;
 
 use parthack_env::canonical::Hash;
-use parthack_model::answer::{Answer, NoAnswer};
+use parthack_model::answer::Answer;
 use parthack_model::client::Call;
 use parthack_model::prompt::Prompt;
 use parthack_model::role::RoleConfig;
 
 use crate::ledger::canonical_of;
 use crate::run::error::RunError;
+use crate::run::judging::Asked;
 use crate::run::models::Asking;
 
 /// Who a question is for.
@@ -48,14 +49,6 @@ impl fmt::Debug for Pipeline {
     }
 }
 
-/// An answer with the keys of its exchanges.
-pub struct Asked {
-    /// The answer, or why there is none.
-    pub result: Result<Answer, NoAnswer>,
-    /// Keys of the exchanges, in order.
-    pub exchanges: Vec<String>,
-}
-
 impl Pipeline {
     /// The configuration of a role.
     ///
@@ -73,6 +66,28 @@ impl Pipeline {
                 format!("give --role {word}=PROVIDER/MODEL, or replay a recording of one"),
             )
         })
+    }
+
+    /// Who makes what a judge is asked by: the checklist's role where it is played, else the judge's.
+    #[must_use]
+    pub fn maker(&self) -> Role {
+        if self.checklist.is_some() { Role::Checklist } else { Role::Judge }
+    }
+
+    /// Asks a model for something that `read` reads: it, or why there is none, with the keys of the exchanges.
+    ///
+    /// # Errors
+    /// As [`Pipeline::ask`].
+    pub fn ask_for<T>(
+        &self,
+        cell: &str,
+        role: Role,
+        prompt: &Prompt,
+        repeat: u32,
+        read: &(dyn Fn(&Answer) -> Result<T, String> + Sync),
+    ) -> Result<(Result<T, String>, Vec<String>), RunError> {
+        let Asked { result, exchanges } = self.ask(cell, role, prompt, repeat, &|answer| read(answer).map(|_| ()))?;
+        Ok((result.map_err(|missing| missing.to_string()).and_then(|answer| read(&answer)), exchanges))
     }
 
     /// Asks a model.

@@ -1,9 +1,8 @@
 //! What a run would ask of models, before it asks (SPEC §9: spend is estimated before a run).
 
-use parthack_env::json::Json;
 use parthack_env::payload::payload;
 use parthack_env::replay::Replay;
-use parthack_evaluators::judge::{self, Checklist, ChecklistItem, ChecklistSource, Judge};
+use parthack_evaluators::judge::{self, Checklist, ChecklistItem, Judge};
 use parthack_model::accounting::Estimate;
 use parthack_model::client::{Call, Client};
 use parthack_model::prompt::Prompt;
@@ -11,7 +10,7 @@ use parthack_model::role::RoleConfig;
 
 use crate::run::attackers::Attacker;
 use crate::run::error::RunError;
-use crate::run::judging::{settings, variants_of};
+use crate::run::judging::{settings, variants_of, with_checklist_source};
 use crate::run::manifest::{FrozenJudge, Manifest};
 use crate::run::suite::Suite;
 
@@ -74,15 +73,10 @@ fn plan_judge<'m>(
 ) -> Result<(), RunError> {
     let Some(entry) = suite.task(id) else { return Ok(()) };
     let task = &entry.task;
-    let texts = task.instructions_in_force(task.spec.active_goal_version).map(|(_, text)| text.to_owned());
     let mut checklist = None;
     if let Some(config) = &frozen.checklist_role {
-        let instruction: Vec<String> = texts.collect();
         let cell = format!("checklist of {} for {id}", judge.id());
-        let untouched = payload(&Replay::run(task, &[]));
-        let public = Json::parse(&untouched).map_err(|error| RunError::Incomplete(error.to_string()))?;
-        let goal_schema = public.get("goal_schema").unwrap_or(&Json::Null);
-        let prompt = judge.checklist_prompt(&ChecklistSource { instruction: &instruction, goal_schema });
+        let prompt = with_checklist_source(task, |source| Ok(judge.checklist_prompt(source)))?;
         planned.extend(prompt.map(|prompt| Planned { cell, role: "checklist", config, prompt, repeat: 0 }));
         let item = |number: usize| ChecklistItem {
             id: format!("c{}", number + 1),

@@ -212,7 +212,11 @@ impl RunFolder {
         sync_folder(&self.root)
     }
 
-    fn lock(&self) -> Result<FolderLock, RunError> {
+    /// Takes the right to work in the folder, which must be there.
+    ///
+    /// # Errors
+    /// [`RunError::Busy`], [`RunError::Storage`].
+    pub(crate) fn lock(&self) -> Result<FolderLock, RunError> {
         let path = self.path(".lock");
         let mut options = OpenOptions::new();
         let file = options.create(true).truncate(false).write(true).open(&path);

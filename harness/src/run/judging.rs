@@ -159,22 +159,25 @@ impl<'r> Judging<'r> {
     /// As [`Judging::ask`].
     pub fn checklist(&self, task: &Task, id: &str) -> Result<UnitResult, RunError> {
         let (judge, frozen) = self.find(id)?;
-        let spec = &task.spec;
-        let texts = task.instructions_in_force(spec.active_goal_version).map(|(_, text)| text.to_owned());
-        let instruction: Vec<String> = texts.collect();
-        let untouched = payload(&Replay::run(task, &[]));
-        let public = Json::parse(&untouched).map_err(|error| RunError::Incomplete(error.to_string()))?;
-        let goal_schema = public.get("goal_schema").unwrap_or(&Json::Null);
-        let source = ChecklistSource { instruction: &instruction, goal_schema };
-        let (Some(prompt), Some(role)) = (judge.checklist_prompt(&source), &frozen.checklist_role) else {
+        with_checklist_source(task, |source| self.checklist_of_source(&task.spec.id, id, (judge, frozen), source))
+    }
+
+    fn checklist_of_source(
+        &self,
+        task: &str,
+        id: &str,
+        (judge, frozen): (&dyn Judge, &FrozenJudge),
+        source: &ChecklistSource<'_>,
+    ) -> Result<UnitResult, RunError> {
+        let (Some(prompt), Some(role)) = (judge.checklist_prompt(source), &frozen.checklist_role) else {
             return Err(RunError::Incomplete(format!("{id} has no checklist")));
         };
-        let cell = format!("checklist of {id} for {}", spec.id);
-        let check = |answer: &Answer| judge.read_checklist(&source, answer).map(|_| ());
+        let cell = format!("checklist of {id} for {task}");
+        let check = |answer: &Answer| judge.read_checklist(source, answer).map(|_| ());
         let Asked { exchanges, result } = self.ask(&cell, ("checklist", role), &prompt, 0, &check)?;
-        let read = result.and_then(|answer| judge.read_checklist(&source, &answer).map_err(NoAnswer::Schema));
+        let read = result.and_then(|answer| judge.read_checklist(source, &answer).map_err(NoAnswer::Schema));
         let mut record = ChecklistRecord {
-            task: spec.id.clone(),
+            task: task.to_owned(),
             evaluator: id.to_owned(),
             hash: None,
             items: Vec::new(),
@@ -187,9 +190,9 @@ impl<'r> Judging<'r> {
             Ok(checklist) => {
                 record.items = checklist.items.iter().map(|item| item.text.clone()).collect();
                 record.grounding = checklist.items.iter().filter_map(|item| item.grounding.clone()).collect();
-                record.alignment = alignment(&checklist, goal_schema);
+                record.alignment = alignment(&checklist, source.goal_schema);
                 record.hash = Some(checklist_hash(&record).hex());
-                self.keep_checklist(id, &spec.id, checklist);
+                self.keep_checklist(id, task, checklist);
             }
             Err(no_answer) => record.no_answer = Some(no_answer.to_string()),
         }
@@ -252,6 +255,22 @@ impl<'r> Judging<'r> {
         }
         Ok((exchanges, judge.judge(payload, checklist, setting, &answers)))
     }
+}
+
+/// Hands over what a checklist of a task may be made from: the instruction in force at the active goal version, and the public goal schema.
+///
+/// # Errors
+/// What `make` says.
+pub(crate) fn with_checklist_source<T>(
+    task: &Task,
+    make: impl FnOnce(&ChecklistSource<'_>) -> Result<T, RunError>,
+) -> Result<T, RunError> {
+    let texts = task.instructions_in_force(task.spec.active_goal_version).map(|(_, text)| text.to_owned());
+    let instruction: Vec<String> = texts.collect();
+    let untouched = payload(&Replay::run(task, &[]));
+    let public = Json::parse(&untouched).map_err(|error| RunError::Incomplete(error.to_string()))?;
+    let goal_schema = public.get("goal_schema").unwrap_or(&Json::Null);
+    make(&ChecklistSource { instruction: &instruction, goal_schema })
 }
 
 /// How a frozen checklist corresponds to the goal; after it is frozen, and no judge sees it.

@@ -4,14 +4,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use parthack_gcpc::checklist::{Document, instruction_hash};
-use parthack_gcpc::gates::check;
 use serde_json::json;
 
-use super::source::SourceArgs;
+use super::source::{Checked, SourceArgs};
 use super::synthesize::ItemArgs;
 use crate::cli::{Output, ReportFormat};
 use crate::failure::{Exit, Failure};
-use crate::locate::read_input;
 
 /// Put a checklist through the gates
 ///
@@ -33,14 +31,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let options = args.items.options()?;
-    let document = Document::read(&read_input(&args.checklist)?).map_err(|error| error.in_file(&args.checklist))?;
-    let named = match &document {
-        Document::Candidate(task, _) => task.as_deref(),
-        Document::Frozen(frozen) => Some(frozen.task.as_str()),
-    };
-    let task = args.source.find(named)?;
-    let verifier = task.read_verifier()?;
-    let report = check(&task.instruction, &verifier, document.checklist(), &options);
+    let Checked { document, task, verifier, report } = args.source.check(&args.checklist, &options)?;
     // What was frozen must be what it was frozen over.
     let moved: Vec<&str> = match &document {
         Document::Candidate(..) => Vec::new(),

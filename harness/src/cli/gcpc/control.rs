@@ -13,7 +13,7 @@ use super::{existing, pipeline, say_spent};
 use crate::cli::Output;
 use crate::cli::models::ClientArgs;
 use crate::failure::{Exit, Failure};
-use crate::gcpc::controls::{audit, idle_works, primary_judgements, replacement_works};
+use crate::gcpc::controls::{audits, idle_works, primary_judgements, replacement_works};
 use crate::gcpc::judging::{Bench, Method, Work};
 use crate::gcpc::pipeline::Role;
 
@@ -99,9 +99,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         let threads = args.client.concurrency as usize;
         let seed = args.analysis.seed;
         if args.control == Control::Schema {
-            for task in folder.tasks()?.values() {
-                audit(&folder, &pipeline, task, seed)?;
-            }
+            audits(&folder, &pipeline, seed)?;
         } else {
             let mut bench = Bench::open(&folder, &pipeline, args.setting.setting())?;
             let judge = pipeline.role(Role::Judge)?.name();

@@ -3,18 +3,16 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use parthack_gcpc::checklist::{Document, Frozen, instruction_hash};
-use parthack_gcpc::gates::check;
+use parthack_gcpc::checklist::{Frozen, instruction_hash};
 use serde_json::json;
 
 use super::existing;
-use super::source::SourceArgs;
+use super::source::{Checked, SourceArgs};
 use super::synthesize::ItemArgs;
 use crate::cli::{Output, ReportFormat};
 use crate::failure::{Exit, Failure};
 use crate::gcpc::checklists::freeze_all;
 use crate::gcpc::folder::GcpcFolder;
-use crate::locate::read_input;
 
 /// Freeze checklists by hash
 ///
@@ -47,14 +45,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         (folder, new)
     } else {
         let folder = GcpcFolder::at(args.into.as_deref().unwrap_or(&args.path));
-        let document = Document::read(&read_input(&args.path)?).map_err(|error| error.in_file(&args.path))?;
-        let named = match &document {
-            Document::Candidate(task, _) => task.as_deref(),
-            Document::Frozen(frozen) => Some(frozen.task.as_str()),
-        };
-        let task = args.source.find(named)?;
-        let verifier = task.read_verifier()?;
-        let report = check(&task.instruction, &verifier, document.checklist(), &options);
+        let Checked { document, task, verifier, report } = args.source.check(&args.path, &options)?;
         if !report.is_accepted() {
             report.faults.iter().for_each(|fault| eprintln!("{fault}"));
             let message = format!("{}: the gates refuse it", args.path.display());

@@ -14,18 +14,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Subcommand;
-use parthack_model::cassette::Cassette;
-use parthack_model::client::Client;
-use parthack_model::role::RoleConfig;
 
 use crate::cli::Output;
-use crate::cli::models::{ClientArgs, ModelModeArg};
+use crate::cli::models::{ClientArgs, ModelModeArg, Roles, recorded_roles};
 use crate::failure::{Exit, Failure};
 use crate::gcpc::folder::GcpcFolder;
 use crate::gcpc::pipeline::Pipeline;
-use crate::run::error::RunError;
 use crate::run::interrupt::stop_on_signal;
-use crate::run::models::{Models, archive_folder, holds_recordings};
+use crate::run::models::{Models, archive_folder};
 use crate::run::recorded::recorded_role;
 use crate::run::spending;
 
@@ -77,12 +73,7 @@ fn pipeline(args: &ClientArgs, folder: &GcpcFolder) -> Result<Pipeline, Failure>
     let (models, checklist, judge) = match mode {
         ModelModeArg::Replay => {
             let recordings = args.cassettes.clone().unwrap_or_else(|| archive_folder(&run));
-            if !holds_recordings(&recordings) {
-                let message = format!("{}: no recorded exchanges in it (no folder exchanges/)", recordings.display());
-                return Err(Failure::absent(message, "record some with --model-mode record --cassettes DIR"));
-            }
-            let cassette = Cassette::new(None, vec![recordings.clone()]);
-            let mut recorded = cassette.roles().map_err(RunError::from)?;
+            let mut recorded = recorded_roles(&recordings)?;
             let checklist = recorded_role(&mut recorded, "checklist", roles.checklist.as_ref())?;
             let judge = recorded_role(&mut recorded, "judge", roles.judge.as_ref())?;
             (Models::Replay { folders: vec![recordings], strict: true }, checklist, judge)
@@ -90,11 +81,7 @@ fn pipeline(args: &ClientArgs, folder: &GcpcFolder) -> Result<Pipeline, Failure>
         ModelModeArg::Live | ModelModeArg::Record => {
             let stop: Arc<AtomicBool> = stop_on_signal()?;
             let options = args.options(&stop)?;
-            let asking = Client::new(options.clone()).map_err(RunError::Model)?;
-            let resolve = |role: Option<RoleConfig>| -> Result<Option<RoleConfig>, RunError> {
-                Ok(role.map(|role| asking.resolve_identity(&role)).transpose()?)
-            };
-            let (checklist, judge) = (resolve(roles.checklist)?, resolve(roles.judge)?);
+            let Roles { checklist, judge, .. } = roles.resolved(&options)?;
             let models = match (mode, &args.cassettes) {
                 (ModelModeArg::Record, Some(cassettes)) => Models::Record(options, cassettes.clone()),
                 (ModelModeArg::Record, None) => {

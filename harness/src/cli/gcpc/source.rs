@@ -5,6 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use parthack_env::input::{InputError, Place};
+use parthack_gcpc::checklist::Document;
+use parthack_gcpc::gates::{self, Options, Report};
+use parthack_gcpc::verifier::Verifier;
 use parthack_logs::{Imported, Kind, import};
 
 use crate::failure::{Exit, Failure};
@@ -33,9 +36,26 @@ pub(super) struct SourceArgs {
     task: Option<String>,
 }
 
+/// A checklist that went through the gates, and what it was held against.
+pub(super) struct Checked {
+    pub(super) document: Document,
+    pub(super) task: GcpcTask,
+    pub(super) verifier: Verifier,
+    pub(super) report: Report,
+}
+
 impl SourceArgs {
+    /// Puts a checklist's file through the gates of its task.
+    pub(super) fn check(&self, path: &Path, options: &Options) -> Result<Checked, Failure> {
+        let document = Document::read(&read_input(path)?).map_err(|error| error.in_file(path))?;
+        let task = self.find(document.task())?;
+        let verifier = task.read_verifier()?;
+        let report = gates::check(&task.instruction, &verifier, document.checklist(), options);
+        Ok(Checked { document, task, verifier, report })
+    }
+
     /// The task of a checklist that says whose it is, or does not.
-    pub(super) fn find(&self, named: Option<&str>) -> Result<GcpcTask, Failure> {
+    fn find(&self, named: Option<&str>) -> Result<GcpcTask, Failure> {
         let wanted = self.task.as_deref().or(named);
         if let Some(instruction) = &self.instruction {
             let name = wanted.unwrap_or("task").to_owned();

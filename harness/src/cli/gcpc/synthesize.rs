@@ -13,7 +13,7 @@ use super::{pipeline, say_spent};
 use crate::cli::models::ClientArgs;
 use crate::cli::{Output, ReportFormat};
 use crate::failure::{Exit, Failure};
-use crate::gcpc::checklists::{Synthesized, synthesize};
+use crate::gcpc::checklists::{Attempts, Synthesized, synthesize};
 use crate::gcpc::folder::GcpcFolder;
 
 /// Make checklists of tasks with a model, and put them through the gates
@@ -87,10 +87,11 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let folder = GcpcFolder::at(&args.out);
     let _lock = folder.open()?;
     let pipeline = pipeline(&args.client, &folder)?;
+    let mut attempts = Attempts::open(&folder)?;
     let (mut rows, mut exit) = (Vec::new(), Exit::Done);
     for task in &tasks {
         folder.keep_task(task)?;
-        let made = synthesize(&folder, &pipeline, task, &options, args.regenerate)?;
+        let made = synthesize(&mut attempts, &pipeline, task, &options, args.regenerate)?;
         let failed = |exit: Exit| if exit == Exit::Incomplete { exit } else { Exit::Failed };
         match &made {
             Synthesized::Accepted(_) => {}
