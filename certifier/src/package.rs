@@ -147,7 +147,7 @@ impl Package {
     }
 }
 
-fn read_hash(cursor: &Cursor<'_, '_>) -> Result<Hash, InputError> {
+pub(crate) fn read_hash(cursor: &Cursor<'_, '_>) -> Result<Hash, InputError> {
     Hash::from_hex(cursor.text()?).ok_or_else(|| cursor.fault_found("another text", "64 lower-case hexadecimal digits"))
 }
 

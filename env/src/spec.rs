@@ -16,6 +16,18 @@ pub const TASK_FORMAT: &str = "parthack.task/1";
 /// Keys that the environment revision does not cover.
 const OUTSIDE_REVISION: [&str; 2] = ["honest", "environment_revision"];
 
+/// The environment revision of a task file: hash, label `environment`, of everything that the environment is.
+#[must_use]
+pub fn environment_revision(file: &Json<'_>) -> Hash {
+    Hash::of("environment", &canonical_bytes_without(file, &OUTSIDE_REVISION))
+}
+
+/// The hash of a task file, label `task`: what suites and packages are bound to.
+#[must_use]
+pub fn file_hash(file: &Json<'_>) -> Hash {
+    Hash::of("task", &canonical_bytes(file))
+}
+
 /// Development tasks are for tuning, held-out tasks for results (P §3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Split {
@@ -353,11 +365,11 @@ impl TaskSpec {
             goal_versions: read_goals(&root.key("goal_versions")?)?,
             honest: read_steps(&root.key("honest")?).map_err(StepFault::into_error)?,
             environment_revision: root.key("environment_revision")?.text()?.to_owned(),
-            file_hash: Hash::of("task", &canonical_bytes(&json)),
+            file_hash: file_hash(&json),
             semantics: Semantics::Native,
             unnameable: BTreeSet::new(),
         };
-        let revision = Hash::of("environment", &canonical_bytes_without(&json, &OUTSIDE_REVISION)).hex();
+        let revision = environment_revision(&json).hex();
         if spec.environment_revision != revision {
             return Err(root
                 .key("environment_revision")?

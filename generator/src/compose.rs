@@ -102,7 +102,6 @@ pub(crate) fn compose(order: &Order, mut draws: Draws, secrets: Secrets) -> Opti
         version_part,
         may_say,
         may_wait,
-        bury_first: order.rollback,
     };
     let plan = plan(&mut world, &frame);
     let told = tell(&mut world, &drawn, &dropped, &hints, asked, version_part, revised);

@@ -36,8 +36,9 @@ mod world;
 
 use std::collections::BTreeMap;
 
-use parthack_env::canonical::{Hash, canonical_bytes, canonical_bytes_without};
+use parthack_env::canonical::Hash;
 use parthack_env::json::Json;
+use parthack_env::spec::{environment_revision, file_hash};
 
 pub use prove::{Refusal, prove};
 pub use request::{BadRequest, FAMILIES, MAX_TASKS, Progress, Request, TagWish};
@@ -220,11 +221,10 @@ fn seal(composed: &mut Composed) -> Result<(String, String), String> {
     let print = |composed: &Composed| serde_json::to_string_pretty(&composed.draft).map_err(|error| error.to_string());
     let text = print(composed)?;
     let json = Json::parse(text.as_bytes()).map_err(|error| error.to_string())?;
-    let left_out = ["honest", "environment_revision"];
-    composed.draft.environment_revision = Hash::of("environment", &canonical_bytes_without(&json, &left_out)).hex();
+    composed.draft.environment_revision = environment_revision(&json).hex();
     let mut text = print(composed)?;
     let json = Json::parse(text.as_bytes()).map_err(|error| error.to_string())?;
-    let hash = Hash::of("task", &canonical_bytes(&json)).hex();
+    let hash = file_hash(&json).hex();
     text.push('\n');
     Ok((text, hash))
 }

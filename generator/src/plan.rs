@@ -50,8 +50,6 @@ pub(crate) struct Frame<'p> {
     pub(crate) version_part: Option<usize>,
     pub(crate) may_say: bool,
     pub(crate) may_wait: bool,
-    /// Whether a later event on the record has to follow the first predicate that is met.
-    pub(crate) bury_first: bool,
 }
 
 /// How the revision comes about.
@@ -164,7 +162,6 @@ impl Walk<'_, '_> {
         }
         self.revise();
         let met: Vec<usize> = self.frame.met.clone();
-        let mut buried = !self.frame.bury_first;
         for index in 0..self.frame.parts.len() {
             if Some(index) == self.frame.version_part {
                 continue;
@@ -175,10 +172,6 @@ impl Walk<'_, '_> {
                 self.begin(index);
             }
             self.idle();
-            // The first predicate that is met gets another event of its record on top.
-            if !buried && met.contains(&index) {
-                buried = self.bury(index);
-            }
         }
     }
 
@@ -281,12 +274,6 @@ impl Walk<'_, '_> {
             }
             _ => {}
         }
-    }
-
-    /// Puts one more event of the record on top of what was just done, and says whether there is one to come.
-    fn bury(&mut self, index: usize) -> bool {
-        let frame = self.frame;
-        frame.parts.iter().enumerate().skip(index + 1).any(|(later, part)| part.on_main && frame.met.contains(&later))
     }
 
     fn idle(&mut self) {

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use parthack_statistics::random::RandomStream;
+use parthack_statistics::random::{RandomStream, StreamKey};
 
 /// Domain label of the keys that structure and wording are drawn with.
 const STRUCTURE_CONTEXT: &str = "parthack task generator v1 structure";
@@ -57,7 +57,7 @@ impl Seed {
 
     /// The stream for one purpose.
     pub(crate) fn draws(&self, purpose: &str) -> Draws {
-        Draws::of(*blake3::keyed_hash(&self.structure, purpose.as_bytes()).as_bytes())
+        Draws(StreamKey::from_key(self.structure).child(purpose).stream())
     }
 
     /// The secrets for one purpose.
@@ -95,14 +95,6 @@ impl Secrets {
 pub(crate) struct Draws(RandomStream);
 
 impl Draws {
-    fn of(key: [u8; 32]) -> Draws {
-        let mut state = [0_u64; 4];
-        for (word, bytes) in state.iter_mut().zip(key.chunks_exact(8)) {
-            *word = bytes.iter().rev().fold(0, |word, byte| (word << 8) | u64::from(*byte));
-        }
-        Draws(RandomStream::from_state(state))
-    }
-
     /// A number in `0..bound`; 0 where the bound is 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         match u32::try_from(bound) {

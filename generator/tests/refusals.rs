@@ -1,8 +1,7 @@
 //! Bad drafts, planted: each is refused, with the code that says why.
 
-use parthack_env::canonical::{Hash, canonical_bytes, canonical_bytes_without};
 use parthack_env::json::Json;
-use parthack_env::spec::Family;
+use parthack_env::spec::{Family, environment_revision, file_hash};
 use parthack_generator::{Generator, Progress, Request, Seed, TagWish, prove};
 use serde_json::{Value, json};
 
@@ -35,11 +34,10 @@ fn good() -> (Value, Value) {
 fn resealed(mut public: Value, mut private: Value) -> (String, String) {
     let text = public.to_string();
     let json = Json::parse(text.as_bytes()).expect("JSON");
-    let left_out = ["honest", "environment_revision"];
-    public["environment_revision"] = Hash::of("environment", &canonical_bytes_without(&json, &left_out)).hex().into();
+    public["environment_revision"] = environment_revision(&json).hex().into();
     let text = public.to_string();
     let json = Json::parse(text.as_bytes()).expect("JSON");
-    private["public_hash"] = Hash::of("task", &canonical_bytes(&json)).hex().into();
+    private["public_hash"] = file_hash(&json).hex().into();
     (text, private.to_string())
 }
 

@@ -29,6 +29,11 @@ impl StreamKey {
         StreamKey(blake3::derive_key(ROOT_CONTEXT, &seed.to_le_bytes()))
     }
 
+    /// The node of a secret seed's own key.
+    pub fn from_key(key: [u8; 32]) -> StreamKey {
+        StreamKey(key)
+    }
+
     /// The node for one purpose below this one.
     pub fn child(&self, purpose: &str) -> StreamKey {
         StreamKey(*blake3::keyed_hash(&self.0, purpose.as_bytes()).as_bytes())

@@ -3,14 +3,14 @@
 //! Every pair is made from public data and checked here; a certificate is made where the private packages are. Relations that patterns or the certifier
 //! make candidates for (equal progress, strict rollback, stale goal, claims) have their pairs from there.
 
-use parthack_env::frames::{Frame, frames};
 use parthack_env::names::{Actor, Operation};
 use parthack_env::replay::Replay;
 use parthack_env::steps::Step;
 use parthack_env::task::{FieldIndex, Slot, Task};
-use parthack_env::value::{Literal, Value};
+use parthack_env::value::Value;
 
-use super::letters::{field_name, is_public, slots_of, write};
+use super::check::check;
+use super::letters::{is_public, slots_of, write};
 use super::walk::{Ground, Node};
 use super::{Strategy, generate};
 use crate::search::universe;
@@ -138,18 +138,10 @@ pub fn pairs(task: &Task, relation: Relation) -> Vec<Pair> {
         Relation::HonestGain => honest_gain(&ground).map(of).into_iter().collect(),
         Relation::AttributionSwap => attribution_swap(&ground).into_iter().collect(),
         Relation::OthersWork => others_work(&ground).into_iter().collect(),
-        Relation::CommutingReorder => commuting_reorder(task).map(of).into_iter().collect(),
+        Relation::CommutingReorder => commuting_reorder(&ground).map(of).into_iter().collect(),
         Relation::IrrelevantChurn => irrelevant_churn(&ground).map(of).into_iter().collect(),
         _ => relation.strategies().iter().filter_map(|strategy| generate(task, *strategy)).map(of).collect(),
     }
-}
-
-/// The public vectors at the end of a trajectory; none if a step is refused or the goal version is another than the active one.
-#[must_use]
-pub fn vectors(task: &Task, steps: &[Step]) -> Option<Frame> {
-    let replay = Replay::run(task, steps);
-    let end = frames(&replay).last().copied()?;
-    (replay.first_refusal().is_none() && end.goal_version == task.spec.active_goal_version).then_some(end)
 }
 
 fn honest_gain(ground: &Ground<'_>) -> Option<Vec<Step>> {
@@ -215,16 +207,15 @@ fn others_work(ground: &Ground<'_>) -> Option<Pair> {
     })
 }
 
-fn commuting_reorder(task: &Task) -> Option<Vec<Step>> {
-    let honest = &task.spec.honest;
-    let home = Replay::run(task, honest);
-    let end = vectors(task, honest)?;
+/// Two steps of H change places: the same state at the end, the same vectors, another log.
+fn commuting_reorder(ground: &Ground<'_>) -> Option<Vec<Step>> {
+    let honest = &ground.task.spec.honest;
+    let home = ground.honest.replay.world().state_hash();
     (1..honest.len()).find_map(|index| {
         let mut steps = honest.clone();
         steps.swap(index - 1, index);
-        let replay = Replay::run(task, &steps);
-        let same = replay.world().state_hash() == home.world().state_hash() && vectors(task, &steps) == Some(end);
-        (same && replay.events != home.events).then_some(steps)
+        let same_state = Replay::run(ground.task, &steps).world().state_hash() == home;
+        (same_state && check(ground.task, &steps).is_ok()).then_some(steps)
     })
 }
 
@@ -248,11 +239,7 @@ fn irrelevant_churn(ground: &Ground<'_>) -> Option<Vec<Step>> {
             let now = &entity.fields[field.at()];
             for other in universe(task, index, field).iter().filter(|value| *value != now && **value != Value::Null) {
                 let there = write(task, slot, field, other);
-                let back = Step::Update {
-                    entity_type: task.type_of_slot(slot).name.clone(),
-                    id: task.slots[slot.at()].id.to_string(),
-                    fields: vec![(field_name(task, slot, field), Literal::from_value(now))],
-                };
+                let back = write(task, slot, field, now);
                 let Some(node) = ground.honest.after(&there).and_then(|node| node.after(&back)) else { continue };
                 if ground.is_home(&node) {
                     return Some(node.replay.steps);
@@ -267,6 +254,8 @@ fn irrelevant_churn(ground: &Ground<'_>) -> Option<Vec<Step>> {
 mod tests {
     use std::path::Path;
 
+    use parthack_env::frames::{Frame, frames};
+
     use super::*;
 
     fn suite() -> Vec<Task> {
@@ -274,6 +263,13 @@ mod tests {
         let ids = (1..=6).map(|n| format!("PH-D{n:02}")).chain((1..=18).map(|n| format!("PH-H{n:02}")));
         ids.map(|id| Task::read(&std::fs::read(folder.join(format!("{id}.json"))).expect("file")).expect("task"))
             .collect()
+    }
+
+    /// The public vectors at the end of a trajectory; none if a step is refused or the goal version is another than the active one.
+    fn vectors(task: &Task, steps: &[Step]) -> Option<Frame> {
+        let replay = Replay::run(task, steps);
+        let end = frames(&replay).last().copied()?;
+        (replay.first_refusal().is_none() && end.goal_version == task.spec.active_goal_version).then_some(end)
     }
 
     #[test]

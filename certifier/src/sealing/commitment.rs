@@ -9,6 +9,7 @@ use parthack_env::json::Json;
 use super::file::sealed_hash;
 use super::key::secret;
 use super::reveal::Mismatch;
+use crate::package::read_hash;
 
 /// Format of commitments files.
 pub const COMMITMENTS_FORMAT: &str = "parthack.commitments/1";
@@ -195,8 +196,4 @@ pub(super) fn read_next_id(item: &Cursor<'_, '_>, before: Option<&str>) -> Resul
         return Err(cursor.fault("the tasks in the order of their ids, each once"));
     }
     Ok(id.to_owned())
-}
-
-pub(super) fn read_hash(cursor: &Cursor<'_, '_>) -> Result<Hash, InputError> {
-    Hash::from_hex(cursor.text()?).ok_or_else(|| cursor.fault_found("another text", "64 lower-case hexadecimal digits"))
 }

@@ -7,10 +7,11 @@ use parthack_env::input::{Cursor, InputError};
 use parthack_env::json::Json;
 use zeroize::Zeroizing;
 
-use super::commitment::{Commitments, CommittedTask, Salt, check_length, commit, read_hash, read_next_id};
+use super::commitment::{Commitments, CommittedTask, Salt, check_length, commit, read_next_id};
 use super::file::{PackageKey, SealError, open, open_with_package_key, package_key, sealed_hash};
 use super::key::SuiteKey;
 use super::{KeyError, Random};
+use crate::package::read_hash;
 
 /// Format of reveals.
 pub const REVEAL_FORMAT: &str = "parthack.reveal/1";

@@ -5,9 +5,10 @@
 
 use parthack_certifier::binding::PrivateTask;
 use parthack_certifier::tokens::token;
-use parthack_env::canonical::{Hash, canonical_bytes, canonical_bytes_without};
+use parthack_env::canonical::{Hash, canonical_bytes};
 use parthack_env::input::Cursor;
 use parthack_env::json::Json;
+use parthack_env::spec::environment_revision;
 use parthack_env::steps::{Step, StepSource};
 use serde_json::{Map, Value, json};
 
@@ -368,8 +369,7 @@ pub(crate) fn files(seed: u64) -> (Vec<u8>, Vec<u8>) {
     });
     let text = task.to_string();
     let json = Json::parse(text.as_bytes()).expect("JSON");
-    let revision = Hash::of("environment", &canonical_bytes_without(&json, &["honest", "environment_revision"])).hex();
-    task["environment_revision"] = json!(revision);
+    task["environment_revision"] = json!(environment_revision(&json).hex());
     let public = task.to_string();
     let package = package(&public, active, &goals.1);
     (public.into_bytes(), package.to_string().into_bytes())

@@ -7,7 +7,6 @@
 //! official outcome.
 
 use parthack_env::json::Json;
-use parthack_env::payload::PAYLOAD_FORMAT;
 use parthack_gcpc::checklist::{Checklist as GcpcChecklist, Item, Route};
 use parthack_gcpc::gates::Options;
 use parthack_gcpc::judging::log::{LogView, Span, SpanKind};
@@ -22,7 +21,7 @@ use parthack_model::prompt::Prompt;
 
 use super::{
     Checklist, ChecklistItem, ChecklistSource, Combined, Grounding, ItemOrder, Judge, Judgement, Setting, aggregate,
-    notation, show,
+    document_of, no_verdict, notation, show,
 };
 use crate::public_view;
 use crate::registry::Descriptor;
@@ -109,10 +108,7 @@ fn of_items(checklist: &Checklist, order: ItemOrder) -> GcpcChecklist {
 
 /// The log that a payload's transcript is, and for each span the entry that it comes from.
 fn log_of(payload: &[u8]) -> Result<LogView, NoVerdict> {
-    let json = Json::parse(payload).map_err(|error| no_verdict(format!("not a payload: {error}")))?;
-    if json.get("format").and_then(Json::as_str) != Some(PAYLOAD_FORMAT) {
-        return Err(no_verdict(format!("not a payload of format {PAYLOAD_FORMAT}, which judges read")));
-    }
+    let json = document_of(payload)?;
     let events = show::items(json.get("events"));
     let mut spans = Vec::new();
     for (index, text) in show::instructions(&json).into_iter().enumerate() {
@@ -162,10 +158,6 @@ fn entry_spans(index: usize, entry: &Json<'_>, events: &[Json<'_>], spans: &mut 
         // What others do is displayed to no tool of the agent's.
         push(SpanKind::Other, format!("{call}: {shown}"));
     }
-}
-
-fn no_verdict(reason: String) -> NoVerdict {
-    NoVerdict { reason }
 }
 
 fn missing() -> NoVerdict {

@@ -6,6 +6,7 @@
 //! [`Judge::combine`] makes the verdict. Only public bytes go in.
 
 use parthack_env::json::Json;
+use parthack_env::payload::PAYLOAD_FORMAT;
 use parthack_model::answer::{Answer, NoAnswer};
 use parthack_model::prompt::Prompt;
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,19 @@ pub fn judge(id: &str) -> Option<Box<dyn Judge>> {
 pub fn descriptors() -> Vec<Descriptor> {
     let semantic = catalogue::SPECS.iter().map(semantic::Spec::descriptor);
     semantic.chain(gcpc::Gcpc::ALL.map(gcpc::Gcpc::descriptor)).collect()
+}
+
+/// The payload that a judge reads.
+fn document_of(payload: &[u8]) -> Result<Json<'_>, NoVerdict> {
+    let json = Json::parse(payload).map_err(|error| no_verdict(format!("not a payload: {error}")))?;
+    if json.get("format").and_then(Json::as_str) != Some(PAYLOAD_FORMAT) {
+        return Err(no_verdict(format!("not a payload of format {PAYLOAD_FORMAT}, which judges read")));
+    }
+    Ok(json)
+}
+
+fn no_verdict(reason: String) -> NoVerdict {
+    NoVerdict { reason }
 }
 
 /// How a judge is asked to answer (SPEC §6; the manifest says which).

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use parthack_env::canonical::Hash;
 use parthack_env::json::Json;
-use parthack_env::payload::PAYLOAD_FORMAT;
 use parthack_model::answer::{Answer, NoAnswer};
 use parthack_model::prompt::{AnswerForm, Prompt};
 use serde_json::{Map, Value, json};
@@ -12,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::block::{Line, block};
 use super::reading::{self, MAX_CITES, Scale};
 use super::{AnswerMode, Checklist, ChecklistSource, Combined, FieldOrder, ItemOrder, Judge, Judgement, Setting};
-use super::{aggregate, checklist, notation, projection, show};
+use super::{aggregate, checklist, document_of, no_verdict, notation, projection, show};
 use crate::registry::Descriptor;
 use crate::score::{ExactScore, NoVerdict};
 
@@ -132,10 +131,7 @@ impl Spec {
 impl Semantic {
     /// Reads the payload, and leaves what the judge may read of it.
     fn document<'a>(&self, payload: &'a [u8]) -> Result<Json<'a>, NoVerdict> {
-        let json = Json::parse(payload).map_err(|error| no_verdict(format!("not a payload: {error}")))?;
-        if json.get("format").and_then(Json::as_str) != Some(PAYLOAD_FORMAT) {
-            return Err(no_verdict(format!("not a payload of format {PAYLOAD_FORMAT}, which judges read")));
-        }
+        let json = document_of(payload)?;
         Ok(match self.0.reads {
             Reads::Payload => json,
             Reads::Projection => projection::project(json),
@@ -294,10 +290,6 @@ fn pointer_schema(lines: &[Line]) -> Value {
 
 pub(super) fn closed_object(properties: Map<String, Value>, required: &[&str]) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
-}
-
-fn no_verdict(reason: String) -> NoVerdict {
-    NoVerdict { reason }
 }
 
 impl Judge for Semantic {

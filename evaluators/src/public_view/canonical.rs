@@ -32,10 +32,10 @@ impl<'t> Entity<'t> {
         self.lifecycle == Lifecycle::Live
     }
 
-    fn field(&self, name: &[u8]) -> Option<&'t [u8]> {
+    fn field(&self, name: &[u8]) -> &'t [u8] {
         let found = self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value);
         // A creation's diff leaves out what stays unset.
-        found.or(Some(b"null"))
+        found.unwrap_or(b"null")
     }
 }
 
@@ -391,7 +391,7 @@ impl<'t> Document<'t> {
         let passes = |entity: &&Entity<'_>| {
             entity.key.0 == entity_type
                 && entity.is_live()
-                && filter.iter().all(|(field, test)| entity.field(field).is_some_and(|value| test.passes(value)))
+                && filter.iter().all(|(field, test)| test.passes(entity.field(field)))
         };
         self.entities.iter().filter(passes).count()
     }
@@ -434,7 +434,7 @@ impl<'t> Leaf<'t> {
             }
             Leaf::Field(at, name, pin, _) => {
                 let entity = document.entities.get(*at);
-                let value = entity.filter(|entity| entity.is_live()).and_then(|entity| entity.field(name));
+                let value = entity.filter(|entity| entity.is_live()).map(|entity| entity.field(name));
                 Reading::Value(value, pinned(entity, pin))
             }
             Leaf::Count { entity_type, filter, .. } => Reading::Count(document.count(entity_type, filter)),
@@ -453,9 +453,10 @@ impl<'t> Leaf<'t> {
                 .entities
                 .get(*at)
                 .is_some_and(|entity| entity.lifecycle == Lifecycle::Deleted && fits(entity, pin)),
-            Leaf::Field(at, name, pin, test) => document.entities.get(*at).is_some_and(|entity| {
-                entity.is_live() && fits(entity, pin) && entity.field(name).is_some_and(|value| test.passes(value))
-            }),
+            Leaf::Field(at, name, pin, test) => document
+                .entities
+                .get(*at)
+                .is_some_and(|entity| entity.is_live() && fits(entity, pin) && test.passes(entity.field(name))),
             Leaf::Count { entity_type, filter, compare, count } => {
                 compare.holds(u32::try_from(document.count(entity_type, filter)).unwrap_or(u32::MAX), *count)
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use parthack_statistics::{BootstrapError, Clusters, Scored};
 
 use super::coverage::schemes;
-use super::discrimination::own_samples;
+use super::discrimination::Own;
 use super::error::AnalysisError;
 use super::outcome_step::{Separated, abstentions, compared, sample, variants};
 use super::resampling::{Share, share};
@@ -91,7 +91,7 @@ impl Row {
 }
 
 /// Table 3.
-pub(crate) fn table(study: &Study<'_>) -> Result<Table, AnalysisError> {
+pub(crate) fn table(study: &Study<'_>, own: &[Own]) -> Result<Table, AnalysisError> {
     let columns = vec![
         words("panel", "Panel"),
         words("variant", "Variant"),
@@ -106,7 +106,7 @@ pub(crate) fn table(study: &Study<'_>) -> Result<Table, AnalysisError> {
         number("zero_evidence", "Zero evidence"),
         number("no_verdict", "No verdict"),
     ];
-    let mut rows = construction(study)?;
+    let mut rows = construction(own);
     if study.is_judged(Score::Gcpc) {
         rows.extend(step(study)?);
         rows.extend(abstaining(study)?);
@@ -126,7 +126,7 @@ pub(crate) fn table(study: &Study<'_>) -> Result<Table, AnalysisError> {
     Ok(Table { id: "3", title: "Ablations and falsification checks", columns, rows, notes })
 }
 
-fn construction(study: &Study<'_>) -> Result<Vec<Row>, BootstrapError> {
+fn construction(own: &[Own]) -> Vec<Row> {
     let change = |score| match score {
         Score::Gcpc => Some((0, "task-specific checklist, grounded in instruction and verifier")),
         Score::Baseline(Baseline::GenericChecklist) => Some((1, "five fixed questions")),
@@ -135,7 +135,7 @@ fn construction(study: &Study<'_>) -> Result<Vec<Row>, BootstrapError> {
         Score::GcpcOutcome | Score::Baseline(Baseline::Holistic) => None,
     };
     let mut rows = Vec::new();
-    for own in own_samples(study)? {
+    for own in own {
         let Some((place, change)) = change(own.score) else { continue };
         let zero_evidence = if own.score == Score::Gcpc { Value::count(own.zero_evidence) } else { NONE };
         let row = Row {
@@ -155,7 +155,7 @@ fn construction(study: &Study<'_>) -> Result<Vec<Row>, BootstrapError> {
         rows.push((place, row));
     }
     rows.sort_by_key(|(place, _)| *place);
-    Ok(rows.into_iter().map(|(_, row)| row).collect())
+    rows.into_iter().map(|(_, row)| row).collect()
 }
 
 /// What the rows over labels have in common.

@@ -43,7 +43,7 @@ pub(crate) fn own_samples(study: &Study<'_>) -> Result<Vec<Own>, BootstrapError>
 }
 
 /// GCPC against one baseline.
-struct Pair {
+pub(crate) struct Pair {
     baseline: Baseline,
     found: PairedDiscrimination,
     passes: usize,
@@ -53,7 +53,8 @@ struct Pair {
     same_setting: bool,
 }
 
-fn pairs(study: &Study<'_>) -> Result<Vec<Pair>, BootstrapError> {
+/// GCPC against each baseline that judged anything, on the logs that both scored.
+pub(crate) fn pairs(study: &Study<'_>) -> Result<Vec<Pair>, BootstrapError> {
     let of = |baseline: Baseline| {
         let score = Score::Baseline(baseline);
         let both = |log: &Log<'_>| {
@@ -94,7 +95,7 @@ impl Pair {
 }
 
 /// Figure 4 A as a table.
-pub(crate) fn paired(study: &Study<'_>) -> Result<Table, BootstrapError> {
+pub(crate) fn paired(study: &Study<'_>, pairs: &[Pair]) -> Table {
     let columns = vec![
         words("method", "Against"),
         number("n", "n"),
@@ -109,7 +110,6 @@ pub(crate) fn paired(study: &Study<'_>) -> Result<Table, BootstrapError> {
         number("one_only", "Scored by one"),
         number("no_verdict", "No verdict"),
     ];
-    let pairs = pairs(study)?;
     let mut notes = study.notes_of(study.logs.iter().filter(|log| log.scored(Score::Gcpc).is_some()));
     notes.push(study.zero_evidence_note());
     notes.push(study.interval_note());
@@ -142,11 +142,11 @@ pub(crate) fn paired(study: &Study<'_>) -> Result<Table, BootstrapError> {
         ]
     };
     let rows = pairs.iter().map(row).collect();
-    Ok(Table { id: "paired", title: "GCPC against each baseline on identical logs", columns, rows, notes })
+    Table { id: "paired", title: "GCPC against each baseline on identical logs", columns, rows, notes }
 }
 
 /// Figure 4 as data: a row a point.
-pub(crate) fn figure(study: &Study<'_>) -> Result<Table, BootstrapError> {
+pub(crate) fn figure(study: &Study<'_>, pairs: &[Pair], own: &[Own]) -> Table {
     let columns: Vec<Column> = vec![
         words("panel", "Panel"),
         words("method", "Method"),
@@ -161,7 +161,7 @@ pub(crate) fn figure(study: &Study<'_>) -> Result<Table, BootstrapError> {
     ];
     let mut rows = Vec::new();
     let none = || Value::Missing("-");
-    for pair in pairs(study)? {
+    for pair in pairs {
         let lead = |method: &str, against: Value, measure: &str| {
             let (n, tasks) = (Value::count(pair.found.logs), Value::count(pair.found.tasks));
             vec![Value::text("A"), Value::text(method), against, Value::text(measure), n, tasks]
@@ -177,8 +177,7 @@ pub(crate) fn figure(study: &Study<'_>) -> Result<Table, BootstrapError> {
         row.push(pair.share_positive());
         rows.push(row);
     }
-    let own = own_samples(study)?;
-    for own in &own {
+    for own in own {
         let mut row = vec![
             Value::text("B"),
             Value::text(own.score.id()),
@@ -194,7 +193,7 @@ pub(crate) fn figure(study: &Study<'_>) -> Result<Table, BootstrapError> {
     let mut notes = study.notes_of(study.logs.iter().filter(|log| log.passed().is_some()));
     notes.push(study.interval_note());
     notes.push("Panel A: identical logs. Panel B: each method on all logs that it scored.".to_owned());
-    Ok(Table { id: "figure-4", title: "Data of Figure 4", columns, rows, notes })
+    Table { id: "figure-4", title: "Data of Figure 4", columns, rows, notes }
 }
 
 /// Value and bounds in cells of their own.

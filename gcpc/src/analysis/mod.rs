@@ -80,15 +80,16 @@ impl Analysis {
 /// [`AnalysisError`]: ledgers that contradict themselves, a primary judge that judged nothing, a number of resamples outside its range.
 pub fn analyze(input: &Input<'_>) -> Result<Analysis, AnalysisError> {
     let study = Study::new(input)?;
+    let (own, pairs) = (discrimination::own_samples(&study)?, discrimination::pairs(&study)?);
     Ok(Analysis {
         tables: vec![
             scores::table(&study),
             human::table(&study)?,
             human::annotators(&study)?,
-            controls::table(&study)?,
+            controls::table(&study, &own)?,
             synthesis::table(&study)?,
-            discrimination::paired(&study)?,
-            discrimination::figure(&study)?,
+            discrimination::paired(&study, &pairs),
+            discrimination::figure(&study, &pairs, &own),
             discrimination::conditions(&study)?,
             outcome_step::perfect(&study),
             matched::transitions(&study)?,

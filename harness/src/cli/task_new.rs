@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use parthack_env::canonical::{Hash, canonical_bytes, canonical_bytes_without};
 use parthack_env::json::Json;
 use parthack_env::names::is_identifier;
+use parthack_env::spec::{environment_revision, file_hash};
 use serde_json::{Value, json};
 
 use super::certifier::{hex, random_bytes};
@@ -85,10 +85,9 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
 fn seal_public(mut public: Value) -> Result<(Value, String), Failure> {
     let text = public.to_string();
     let json = Json::parse(text.as_bytes())?;
-    let left_out = ["honest", "environment_revision"];
-    public["environment_revision"] = Hash::of("environment", &canonical_bytes_without(&json, &left_out)).hex().into();
+    public["environment_revision"] = environment_revision(&json).hex().into();
     let text = public.to_string();
-    let hash = Hash::of("task", &canonical_bytes(&Json::parse(text.as_bytes())?)).hex();
+    let hash = file_hash(&Json::parse(text.as_bytes())?).hex();
     Ok((public, hash))
 }
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use parthack_env::canonical::{Hash, canonical_bytes_without};
 use parthack_env::json::Json;
+use parthack_env::spec::environment_revision;
 use serde_json::Value;
 
 /// The program under test.
@@ -88,8 +88,7 @@ pub(crate) fn task_json(id: &str) -> Value {
 pub(crate) fn revised(mut task: Value) -> String {
     let text = task.to_string();
     let json = Json::parse(text.as_bytes()).expect("JSON");
-    let revision = Hash::of("environment", &canonical_bytes_without(&json, &["honest", "environment_revision"]));
-    task["environment_revision"] = revision.hex().into();
+    task["environment_revision"] = environment_revision(&json).hex().into();
     task.to_string()
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::store::is_key;
 use crate::completion::Response;
 use crate::role::RoleConfig;
 use crate::{canonical, request};
@@ -84,9 +85,7 @@ impl RecordedExchange {
     pub fn is_stripped(&self) -> bool {
         let Value::Object(fields) = &self.request else { return false };
         let hash = fields.get(LEFT_OUT).and_then(Value::as_str);
-        let is_hash =
-            |text: &str| text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        fields.len() == 1 && hash.is_some_and(is_hash)
+        fields.len() == 1 && hash.is_some_and(is_key)
     }
 
     /// The same without the request: for questions about texts that may not be passed on.

@@ -29,7 +29,8 @@ fn place(folder: &Path, key: &str) -> Option<PathBuf> {
     is_key(key).then(|| folder.join("exchanges").join(&key[..2]).join(format!("{key}.json")))
 }
 
-fn is_key(text: &str) -> bool {
+/// Whether a text is 64 lower-case hexadecimal digits.
+pub(super) fn is_key(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
@@ -57,8 +58,7 @@ pub(super) fn put(folder: &Path, exchange: RecordedExchange) -> Result<RecordedE
     }
     let parent = path.parent().unwrap_or(folder);
     fs::create_dir_all(parent).map_err(failed("make", parent))?;
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let temporary = parent.join(format!("{TEMPORARY}{}-{number}", std::process::id()));
+    let temporary = temporary_in(parent);
     let bytes = exchange.bytes().map_err(broken(&path))?;
     let result = write_whole(&temporary, &bytes).and_then(|()| fs::hard_link(&temporary, &path));
     // If this fails, a file is left that nobody reads.
@@ -74,6 +74,12 @@ pub(super) fn put(folder: &Path, exchange: RecordedExchange) -> Result<RecordedE
         Some(stored) => Ok(stored),
         None => Err(broken(&path)("it vanished while it was written".to_owned())),
     }
+}
+
+/// A name for a temporary file that no other of this process has.
+fn temporary_in(folder: &Path) -> PathBuf {
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    folder.join(format!("{TEMPORARY}{}-{number}", std::process::id()))
 }
 
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -157,8 +163,7 @@ pub(super) fn strip(folder: &Path, dry_run: bool) -> Result<Vec<String>, Cassett
         }
         let bytes = exchange.stripped().and_then(|exchange| exchange.bytes()).map_err(broken(&path))?;
         if !dry_run {
-            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-            let temporary = path.with_file_name(format!("{TEMPORARY}{}-{number}", std::process::id()));
+            let temporary = temporary_in(path.parent().unwrap_or(folder));
             let written = write_whole(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &path));
             written.map_err(failed("write", &path))?;
         }

@@ -62,18 +62,9 @@ impl ProbeResult {
 ///
 /// What the probes look for can't be planted. A probe that can't be started is a [`Verdict::NotSetUp`].
 pub fn audit(host: &Host, tier: Tier, selection: Selection) -> io::Result<Vec<ProbeResult>> {
-    let fixture = Fixture::plant(host)?;
     let dropped = automatic().is_ok();
-    let results = selection.probes().map(|probe| {
-        let run = || confined(&fixture, host, tier, probe);
-        let verdict = if probe.id == "file-planted-hard-link" {
-            fixture.with_hard_link(run).unwrap_or_else(|errno| Verdict::NotSetUp(format!("no hard link: {errno}")))
-        } else {
-            run()
-        };
-        ProbeResult { probe, verdict, claimed: probe.claimed(tier, dropped) }
-    });
-    Ok(results.collect())
+    let run = |fixture: &Fixture, probe: &'static Probe| confined(fixture, host, tier, probe);
+    results(host, selection, run, |probe| probe.claimed(tier, dropped))
 }
 
 /// Runs the same probes without a sandbox, as the user that asks: which of them can succeed here.
@@ -82,15 +73,25 @@ pub fn audit(host: &Host, tier: Tier, selection: Selection) -> io::Result<Vec<Pr
 ///
 /// What the probes look for can't be planted.
 pub fn control(host: &Host, selection: Selection) -> io::Result<Vec<ProbeResult>> {
+    results(host, selection, |fixture, probe| unconfined(fixture, host, probe), |_| false)
+}
+
+/// Plants what the probes look for and runs each of them.
+fn results(
+    host: &Host,
+    selection: Selection,
+    run: impl Fn(&Fixture, &'static Probe) -> Verdict,
+    claimed: impl Fn(&Probe) -> bool,
+) -> io::Result<Vec<ProbeResult>> {
     let fixture = Fixture::plant(host)?;
     let results = selection.probes().map(|probe| {
-        let run = || unconfined(&fixture, host, probe);
+        let run = || run(&fixture, probe);
         let verdict = if probe.id == "file-planted-hard-link" {
             fixture.with_hard_link(run).unwrap_or_else(|errno| Verdict::NotSetUp(format!("no hard link: {errno}")))
         } else {
             run()
         };
-        ProbeResult { probe, verdict, claimed: false }
+        ProbeResult { probe, verdict, claimed: claimed(probe) }
     });
     Ok(results.collect())
 }
