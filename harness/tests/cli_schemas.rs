@@ -116,13 +116,27 @@ fn protocols() {
     let (evaluator, certifier) = (validator("evaluator"), validator("certifier"));
     for line in [
         json!({"protocol": "parthack.evaluator/1", "evaluators": ["csps"]}),
+        json!({"protocol": "parthack.evaluator/1", "name": "n", "version": "2", "deterministic": true, "batch": 8, "x": 1}),
+        json!(0.5),
+        json!({"score": 0, "id": 3}),
+        json!({"no_verdict": "why", "id": "ab".repeat(32), "detail": {}}),
         json!({"score": 0.5, "exact": "1/2"}),
         json!({"no_verdict": "why"}),
         json!({"scores": [{"score": 1}, {"no_verdict": "why"}]}),
     ] {
         accepts(&evaluator, "an answer", &line);
     }
-    for line in [json!({"score": 1.5}), json!({"score": "1"}), json!({}), json!({"score": 1, "no_verdict": "why"})] {
+    for line in [
+        json!({"score": 1.5}),
+        json!({"score": "1"}),
+        json!({}),
+        json!({"score": 1, "no_verdict": "why"}),
+        json!(-0.5),
+        json!({"score": 1, "id": 0}),
+        json!({"score": 1, "reason": "why"}),
+        json!({"protocol": "parthack.evaluator/1", "batch": 0}),
+        json!({"protocol": "parthack.evaluator/2"}),
+    ] {
         refuses(&evaluator, "a wrong answer", &line);
     }
     for line in [
