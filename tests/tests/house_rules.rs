@@ -109,6 +109,7 @@ fn forbidden_edges() {
         ("parthack-logs", &["parthack-certifier", "parthack-evaluators", "parthack-attacker", "parthack-model"][..]),
         ("parthack-gcpc", &["parthack-certifier", "parthack-evaluators", "parthack-attacker"][..]),
         ("parthack-statistics", &["parthack-certifier", "parthack-env", "parthack-model"][..]),
+        ("parthack-sandbox", &["parthack-certifier", "parthack-env", "parthack-evaluators", "parthack-model"][..]),
     ] {
         let output = Command::new(env!("CARGO"))
             .args(["tree", "--offline", "-p", crate_name, "--edges", "normal,build,dev", "--prefix", "none"])
