@@ -1,21 +1,17 @@
 //! HTTP: one request, one whole answer, within a time and a size.
 
-use std::error::Error;
-use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Client;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, RETRY_AFTER};
-use reqwest::{Client, redirect, retry};
 
 use crate::answer::NoAnswer;
 use crate::completion::MAX_BODY_BYTES;
+use crate::connection::{first_cause, pool};
 use crate::secret::{ApiKey, redact};
 
 /// The longest that a server's `Retry-After` is honoured.
 pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
-
-/// The longest that connecting may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A whole HTTP answer.
 #[derive(Debug)]
@@ -33,39 +29,9 @@ pub(crate) struct Fault {
     pub(crate) sent: bool,
 }
 
-/// A connection pool for one provider. Loopback addresses are never asked for through a proxy.
+/// A connection pool for one provider.
 pub(crate) fn client(base_url: &str, connections: usize) -> Result<Client, String> {
-    let tls = tls().map_err(|error| format!("TLS: {error}"))?;
-    let mut builder = Client::builder()
-        .user_agent(concat!("parthack/", env!("CARGO_PKG_VERSION")))
-        .tls_backend_preconfigured(tls)
-        // A redirect would carry the key elsewhere, and a retry of the library's own would not be counted.
-        .redirect(redirect::Policy::none())
-        .retry(retry::never())
-        .connect_timeout(CONNECT_TIMEOUT)
-        .pool_max_idle_per_host(connections)
-        // Small servers close idle connections after five seconds, and a request on its way then would be lost.
-        .pool_idle_timeout(Duration::from_secs(4))
-        .tcp_nodelay(true);
-    if is_loopback(base_url) {
-        builder = builder.no_proxy();
-    }
-    builder.build().map_err(|error| describe(error, None))
-}
-
-/// TLS with ring, trusting Mozilla's roots and the system's.
-fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
-    let mut roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
-}
-
-fn is_loopback(url: &str) -> bool {
-    let host = url.split("://").nth(1).unwrap_or_default().split('/').next().unwrap_or_default();
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    name == "localhost" || name == "[::1]" || name.starts_with("127.")
+    pool(base_url, connections)?.build().map_err(|error| describe(error, None))
 }
 
 /// Checks a base URL and cuts its last slash.
@@ -139,11 +105,7 @@ fn describe(error: reqwest::Error, key: Option<&ApiKey>) -> String {
         () if error.is_body() || error.is_decode() => "the connection was cut within the answer",
         () => "the connection failed",
     };
-    let mut root: &dyn Error = &error;
-    while let Some(source) = root.source() {
-        root = source;
-    }
-    redact(key, format!("{what}: {root}"))
+    redact(key, format!("{what}: {}", first_cause(&error)))
 }
 
 /// The wait that a server asks for: seconds, or a date against the answer's own `Date`, so that no clock is needed here.
@@ -215,9 +177,5 @@ mod tests {
         for wrong in ["", "host/v1", "ftp://host", "http://", "https://host/v1?key=1"] {
             assert!(base_url(wrong).is_err(), "{wrong}");
         }
-        assert!(
-            is_loopback("http://127.0.0.1:1/v1") && is_loopback("http://[::1]:1/v1") && is_loopback("http://localhost")
-        );
-        assert!(!is_loopback("https://api.example/v1"));
     }
 }

@@ -21,6 +21,8 @@ pub mod cassette;
 pub mod client;
 #[cfg(feature = "client")]
 pub mod completion;
+#[cfg(feature = "connection")]
+pub mod connection;
 #[cfg(feature = "client")]
 pub mod environment;
 #[cfg(feature = "client")]

@@ -1,12 +1,11 @@
 //! The host of `http:` evaluators: one payload posted, one JSON answer.
 
-use std::error::Error;
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
+use parthack_model::connection::{first_cause, pool};
+use reqwest::Client;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
-use reqwest::{Client, redirect, retry};
 use tokio::runtime::{Builder, Runtime};
 
 use super::answer::{Asked, Outcome, Reply, read_answer, read_line, shown, tail_text};
@@ -44,22 +43,10 @@ impl HttpHost {
     /// # Errors
     /// TLS or the runtime can't be set up.
     pub fn new(url: &str, options: PluginOptions) -> Result<HttpHost, HttpHostError> {
-        let wrong = |error: &dyn std::fmt::Display| HttpHostError(error.to_string());
-        let mut builder = Client::builder()
-            .user_agent(concat!("parthack/", env!("CARGO_PKG_VERSION")))
-            .tls_backend_preconfigured(tls().map_err(|error| wrong(&error))?)
-            .redirect(redirect::Policy::none())
-            .retry(retry::never())
-            .pool_max_idle_per_host(options.workers)
-            // Small servers close idle connections after five seconds, and a request on its way then would be lost.
-            .pool_idle_timeout(Duration::from_secs(4))
-            .tcp_nodelay(true);
-        if is_loopback(url) {
-            builder = builder.no_proxy();
-        }
-        let client = builder.build().map_err(|error| wrong(&root(&error)))?;
+        let client = pool(url, options.workers).map_err(HttpHostError)?.build();
+        let client = client.map_err(|error| HttpHostError(first_cause(&error)))?;
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("plugin-http").enable_all().build();
-        let runtime = runtime.map_err(|error| wrong(&error))?;
+        let runtime = runtime.map_err(|error| HttpHostError(error.to_string()))?;
         Ok(HttpHost { url: url.to_owned(), client, runtime, options, tally: Tally::default(), left_out_details: false })
     }
 
@@ -130,7 +117,7 @@ impl HttpHost {
         } else {
             (FaultCode::HttpCut, "the connection broke before the answer was whole")
         };
-        Fault::new(code, format!("{what}: {}", root(&error)))
+        Fault::new(code, format!("{what}: {}", first_cause(&error)))
     }
 }
 
@@ -181,26 +168,6 @@ async fn unless<T>(stop: impl Fn() -> bool, future: impl Future<Output = T>) -> 
     None
 }
 
-/// TLS with ring, trusting Mozilla's roots and the system's.
-fn tls() -> Result<rustls::ClientConfig, rustls::Error> {
-    let mut roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
-}
-
-fn is_loopback(url: &str) -> bool {
-    let host = url.split("://").nth(1).unwrap_or_default().split(['/', '?', '#']).next().unwrap_or_default();
-    let name = if host.starts_with('[') {
-        host.split_inclusive(']').next().unwrap_or_default()
-    } else {
-        host.split(':').next().unwrap_or_default()
-    };
-    let address = name.parse::<std::net::Ipv4Addr>();
-    name == "localhost" || name == "[::1]" || address.is_ok_and(|address| address.is_loopback())
-}
-
 fn content_type(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(CONTENT_TYPE)?;
     let text = String::from_utf8_lossy(value.as_bytes());
@@ -213,27 +180,9 @@ fn is_json(content: &str) -> bool {
         || content.ends_with("+json")
 }
 
-fn root(error: &dyn Error) -> String {
-    let mut root = error;
-    while let Some(source) = root.source() {
-        root = source;
-    }
-    root.to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn loopback_addresses() {
-        for url in ["http://127.0.0.1:1/x", "http://127.9.9.9", "http://[::1]:1/v1", "https://localhost?x"] {
-            assert!(is_loopback(url), "{url}");
-        }
-        for url in ["http://127.example.org/", "https://api.example/127.0.0.1", "http://localhost.example:1"] {
-            assert!(!is_loopback(url), "{url}");
-        }
-    }
 
     #[test]
     fn content_types() {
