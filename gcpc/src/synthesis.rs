@@ -1,6 +1,6 @@
 //! Synthesis of a checklist, once a task, from instruction and verifier alone (G §3.2).
 //!
-//! The answer is read as it stands: nothing is repaired, the gates refuse. A refused generation is kept, and another is made only when
+//! The answer is read as it stands, but for the prompt's own labels of lines: nothing is repaired, the gates refuse. A refused generation is kept, and another is made only when
 //! somebody asks for it; its number is in the prompt, so that a model at temperature 0 is not asked the same twice. The five categories are not
 //! mentioned: they audit, they do not guide.
 
@@ -12,7 +12,7 @@ use parthack_model::answer::{Answer, NoAnswer};
 use parthack_model::prompt::Prompt;
 use serde_json::{Value, json};
 
-use crate::block::{Line, block, line_tokens, numbered, plain};
+use crate::block::{Line, block, line_tokens, plain};
 use crate::checklist::{Checklist, Frozen, Item, Origin, Route, instruction_hash};
 use crate::gates::{Options, Report};
 use crate::prompts;
@@ -56,7 +56,7 @@ impl Default for Setting {
 #[must_use]
 pub fn prompt(task: Task<'_>, attempt: u32, setting: Setting) -> Prompt {
     let names = test_names(task.verifier);
-    let mut user = block("instruction", &numbered("i", task.instruction));
+    let mut user = block("instruction", &instruction_lines(task.instruction));
     let (lines, left_out) = verifier_lines(task.verifier, setting.verifier_tokens);
     if !lines.is_empty() {
         user.push_str(&block("verifier", &lines));
@@ -69,22 +69,64 @@ pub fn prompt(task: Task<'_>, attempt: u32, setting: Setting) -> Prompt {
     user.push_str(&block("tests", &tests));
     let (least, most) = setting.items;
     user.push_str(&format!("Write {least} to {most} items. This is attempt {attempt}.\n"));
-    let test = match names.len() {
-        0..=MOST_LISTED => {
-            let listed: Vec<&str> = names.iter().map(String::as_str).chain([NO_TEST]).collect();
-            reading::word(&listed)
-        }
-        _ => reading::text(300),
-    };
-    let routes: Vec<&str> = Route::WORDS.iter().map(|(word, _)| *word).collect();
-    let item = reading::object(vec![
-        ("quote", reading::text(400)),
-        ("requirement", reading::text(300)),
-        ("route", reading::word(&routes)),
-        ("test", test),
-    ]);
-    let schema = reading::object(vec![("items", reading::list(item, least, most))]);
+    let schema = reading::object(vec![("items", reading::list(item_schema(&names), least, most))]);
     reading::prompt("gcpc_checklist", prompts::SYNTHESIS.text.to_owned(), user, schema)
+}
+
+/// An item: one of route `assertion` has a test, every other has none, as far as a schema can say so.
+fn item_schema(names: &[String]) -> Value {
+    let item = |routes: &[&str], test: Value| {
+        reading::object(vec![
+            ("quote", reading::text(400)),
+            ("requirement", reading::text(300)),
+            ("route", reading::word(routes)),
+            ("test", test),
+        ])
+    };
+    let listed: Vec<&str> = names.iter().map(String::as_str).collect();
+    let test = if listed.len() > MOST_LISTED { reading::text(300) } else { reading::word(&listed) };
+    let tested = |word: &str| word == Route::Assertion.word();
+    let (with, without): (Vec<&str>, Vec<&str>) = Route::WORDS.iter().map(|(word, _)| *word).partition(|word| tested(word));
+    let untested = item(&without, reading::word(&[NO_TEST]));
+    if names.is_empty() { untested } else { json!({"anyOf": [item(&with, test), untested]}) }
+}
+
+/// The instruction a sentence a line, without empty lines: a quote is copied from one line, and sentences are what is quoted.
+fn instruction_lines(instruction: &str) -> Vec<Line> {
+    let text = plain(instruction);
+    let sentences = text.lines().flat_map(sentences).map(str::trim_end).filter(|sentence| !sentence.trim().is_empty());
+    sentences.enumerate().map(|(index, text)| Line { label: label(index), text: text.to_owned() }).collect()
+}
+
+fn label(index: usize) -> String {
+    format!("i{}", index + 1)
+}
+
+/// A line cut behind each full stop, exclamation or question mark that blanks and no small letter follow.
+fn sentences(line: &str) -> Vec<&str> {
+    let (mut parts, mut from) = (Vec::new(), 0);
+    for (at, mark) in line.match_indices(['.', '!', '?']) {
+        let behind = at + mark.len();
+        let rest = &line[behind..];
+        let next = rest.trim_start();
+        let blank = rest.len() - next.len();
+        if blank > 0 && next.chars().next().is_some_and(|first| !first.is_lowercase()) {
+            parts.push(&line[from..behind]);
+            from = behind + blank;
+        }
+    }
+    parts.push(&line[from..]);
+    parts
+}
+
+/// A quote without the label of the line that it was copied from: labels are the prompt's, not the instruction's. A quote that stands in the
+/// instruction as it is stays so.
+fn without_label<'q>(quote: &'q str, instruction: &str) -> &'q str {
+    let labelled = quote.strip_prefix('i').and_then(|rest| rest.split_once("| "));
+    match labelled {
+        Some((number, text)) if !instruction.contains(quote) && number.parse::<usize>().is_ok() => text,
+        _ => quote,
+    }
 }
 
 /// The names by which tests are referred to: without parameters, with the file where names are ambiguous. Checks that the outcome does
@@ -144,27 +186,27 @@ fn verifier_lines(verifier: &Verifier, budget: usize) -> (Vec<Line>, usize) {
     (kept, left_out)
 }
 
-/// Reads an answer as a candidate; ids are `c1`, `c2`, …
+/// Reads an answer to a prompt about an instruction as a candidate; ids are `c1`, `c2`, …
 ///
 /// # Errors
 /// What is wrong and where (JSON pointer), in one sentence.
-pub fn read(answer: &Answer) -> Result<Checklist, String> {
+pub fn read(answer: &Answer, instruction: &str) -> Result<Checklist, String> {
     reading::read(answer, |root| {
         root.object(&["items"])?;
         let items = root.key("items")?.items()?;
-        let items = items.iter().enumerate().map(|(index, item)| read_item(index, item));
+        let items = items.iter().enumerate().map(|(index, item)| read_item(index, item, instruction));
         Ok(Checklist { items: items.collect::<Result<_, _>>()? })
     })
 }
 
-fn read_item(index: usize, cursor: &Cursor<'_, '_>) -> Result<Item, InputError> {
+fn read_item(index: usize, cursor: &Cursor<'_, '_>, instruction: &str) -> Result<Item, InputError> {
     cursor.object(&["quote", "requirement", "route", "test"])?;
     let text = |key: &str| cursor.key(key)?.text().map(str::to_owned);
     let test = text("test")?;
     Ok(Item {
         id: format!("c{}", index + 1),
         requirement: text("requirement")?,
-        quote: text("quote")?,
+        quote: without_label(&text("quote")?, instruction).to_owned(),
         route: cursor.key("route")?.word(&Route::WORDS)?,
         verifier: (test != NO_TEST).then_some(test),
         category: None,
@@ -214,7 +256,7 @@ pub fn generation(
 ) -> Generation {
     let result = match answer {
         Err(missing) => Fate::NoAnswer(missing.clone()),
-        Ok(answer) => match read(answer) {
+        Ok(answer) => match read(answer, task.instruction) {
             Err(fault) => Fate::Unreadable(fault),
             Ok(checklist) => {
                 let report = crate::gates::check(task.instruction, task.verifier, &checklist, options);
@@ -302,5 +344,40 @@ pub fn next(history: &[(u32, &str)], regenerate: bool) -> Next {
         Some((attempt, "no_answer")) => Next::Attempt(*attempt),
         Some((attempt, "accepted")) => Next::Accepted(*attempt),
         Some((attempt, _)) => Next::NeedsCommand(*attempt),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_are_lines() {
+        let text = "You are Noah. Your zip is 98187.\n\n  - Change it, e.g. today!  Use v1.2 of the tool\nWhy?";
+        let lines = instruction_lines(text);
+        let shown: Vec<String> = lines.iter().map(|line| format!("{}| {}", line.label, line.text)).collect();
+        assert_eq!(
+            shown,
+            ["i1| You are Noah.", "i2| Your zip is 98187.", "i3|   - Change it, e.g. today!", "i4| Use v1.2 of the tool", "i5| Why?"]
+        );
+        assert!(lines.iter().all(|line| text.contains(&line.text)));
+    }
+
+    #[test]
+    fn labels_of_the_prompt_are_no_part_of_a_quote() {
+        let instruction = "Keep the rows.\ni1| is a label";
+        assert_eq!(without_label("i1| Keep the rows.", instruction), "Keep the rows.");
+        for quote in ["i1| is a label", "Keep the rows.", "ix| Keep", "i| Keep", "1| Keep", ""] {
+            assert_eq!(without_label(quote, instruction), quote);
+        }
+    }
+
+    #[test]
+    fn items_of_an_assertion_have_a_test() {
+        let schema = item_schema(&["test_a".to_owned()]);
+        let [with, without] = &schema["anyOf"].as_array().expect("two")[..] else { panic!("{schema}") };
+        assert_eq!((&with["properties"]["route"]["enum"], &with["properties"]["test"]["enum"]), (&json!(["assertion"]), &json!(["test_a"])));
+        assert_eq!(without["properties"]["test"]["enum"], json!([NO_TEST]));
+        assert_eq!(item_schema(&[])["properties"]["route"]["enum"], json!(["generated", "judge"]));
     }
 }

@@ -78,7 +78,7 @@ fn names_of_tests() {
 
 #[test]
 fn answers_become_candidates_or_located_faults() {
-    let checklist = read(&answer(GOOD)).expect("a candidate");
+    let checklist = read(&answer(GOOD), INSTRUCTION).expect("a candidate");
     assert_eq!(checklist.items.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), ["c1", "c2", "c3", "c4"]);
     assert_eq!(
         (checklist.items[1].route, checklist.items[1].verifier.as_deref()),
@@ -92,7 +92,7 @@ fn answers_become_candidates_or_located_faults() {
         ("{\"items\"", "{\"note\":1,\"items\"", "/note"),
         ("]}", "]", "strict JSON"),
     ] {
-        let fault = read(&answer(&GOOD.replacen(old, new, 1))).expect_err(old);
+        let fault = read(&answer(&GOOD.replacen(old, new, 1)), INSTRUCTION).expect_err(old);
         assert!(fault.contains(place), "{fault}");
     }
 }

@@ -212,8 +212,8 @@ impl Judge for Gcpc {
     }
 
     fn read_checklist(&self, source: &ChecklistSource<'_>, answer: &Answer) -> Result<Checklist, String> {
-        let checklist = synthesis::read(answer)?;
         let (instruction, verifier) = ground(source);
+        let checklist = synthesis::read(answer, &instruction)?;
         let report = parthack_gcpc::gates::check(&instruction, &verifier, &checklist, &Options::default());
         match report.faults.first() {
             None => Ok(to_items(&checklist)),

@@ -73,7 +73,7 @@ pub fn synthesize(
     let of = Task { id: &task.task, instruction: &task.instruction, verifier: &verifier };
     let setting = Setting { items: (options.least_items, options.most_items), ..Setting::default() };
     let cell = format!("checklist of {}, attempt {attempt}", task.task);
-    let check = |answer: &parthack_model::answer::Answer| read(answer).map(|_| ());
+    let check = |answer: &parthack_model::answer::Answer| read(answer, of.instruction).map(|_| ());
     let asked = pipeline.ask(&cell, Role::Checklist, &prompt(of, attempt, setting), 0, &check)?;
     let made = generation(of, attempt, setting, options, &asked.result);
     let record = made.json();
