@@ -15,8 +15,8 @@ use crate::controls::ControlResult;
 use crate::lint::LintNote;
 use crate::protocol::{
     AttemptMessage, AttemptRecord, AttemptsMessage, CanariesMessage, CertificateMessage, CheckRollbackMessage,
-    ClientHello, ClosedMessage, ControlsMessage, Envelope, Fault, LintMessage, PROTOCOL, PairMessage, Request,
-    RollbacksMessage, ServerHello, SessionId, SessionMessage, TaskInfoMessage,
+    ClientHello, ClosedMessage, ConfinementMessage, ControlsMessage, Envelope, Fault, LintMessage, PROTOCOL,
+    PairMessage, Request, RollbacksMessage, ServerHello, SessionId, SessionMessage, TaskInfoMessage,
 };
 
 /// Requests of a batch that are written before the replies to the ones before are read. Twice as many replies of a
@@ -299,6 +299,14 @@ impl Certifier {
     /// `unknown_session`, or the pipe.
     pub fn attempts(&mut self, session: SessionId) -> Result<Vec<AttemptRecord>, CertifierError> {
         Ok(self.ask::<AttemptsMessage>(Request::Attempts { session })?.attempts)
+    }
+
+    /// What the process has given up.
+    ///
+    /// # Errors
+    /// The pipe.
+    pub fn confinement(&mut self) -> Result<ConfinementMessage, CertifierError> {
+        self.ask(Request::Confinement)
     }
 
     /// Ends a session.

@@ -1,9 +1,13 @@
 //! The certifier process: the only program that opens sealed packages (SPEC §4, §15.6).
 //!
 //! `parthack-certifier --tasks DIR --sealed DIR` reads every package of `--sealed`, plain or sealed, and its public file,
-//! closes them, wipes the key, and then talks `parthack.certifier/1` on stdin and stdout until stdin ends.
+//! closes them, wipes the key, gives up every right but to read, write and compute, and then talks `parthack.certifier/1` on
+//! stdin and stdout until stdin ends. With the name of a command it seals, opens, commits to or reveals packages instead.
 
-use std::error::Error;
+mod commands;
+mod confinement;
+
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,6 +16,8 @@ use parthack_certifier::protocol::PROTOCOL;
 use parthack_certifier::sealing::folder::{KEY_FILE, KEY_FILE_VARIABLE, KEY_VARIABLE, load};
 use parthack_certifier::serve::serve;
 
+use commands::with_causes;
+
 const USAGE: &str = "usage: parthack-certifier --tasks DIR --sealed DIR";
 /// Exit codes of the project's table: usage, bad input file, environment.
 const EXIT_USAGE: u8 = 2;
@@ -19,7 +25,11 @@ const EXIT_INPUT: u8 = 3;
 const EXIT_ENVIRONMENT: u8 = 4;
 
 fn main() -> ExitCode {
-    let (tasks, sealed) = match read_arguments(std::env::args_os().skip(1)) {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some(code) = commands::run(&arguments) {
+        return code;
+    }
+    let (tasks, sealed) = match read_arguments(arguments.into_iter()) {
         Ok(Arguments::Folders { tasks, sealed }) => (tasks, sealed),
         Ok(Arguments::Say(text)) => {
             println!("{text}");
@@ -34,7 +44,12 @@ fn main() -> ExitCode {
             return fail(code, &with_causes(&error));
         }
     };
-    match serve(store, io::stdin().lock(), io::stdout().lock()) {
+    // Everything is read; nothing but the three pipes is needed from here on.
+    let confinement = confinement::confine();
+    if let Some(warning) = confinement::warning(&confinement) {
+        eprintln!("parthack-certifier: {warning}");
+    }
+    match serve(store, confinement, io::stdin().lock(), io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(EXIT_ENVIRONMENT, &error.to_string()),
     }
@@ -45,23 +60,12 @@ fn fail(code: u8, message: &str) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// An error and its causes on one line.
-fn with_causes(error: &dyn Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        message = format!("{message}: {error}");
-        cause = error.source();
-    }
-    message
-}
-
 enum Arguments {
     Folders { tasks: PathBuf, sealed: PathBuf },
     Say(String),
 }
 
-fn read_arguments(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Arguments, String> {
+fn read_arguments(mut arguments: impl Iterator<Item = OsString>) -> Result<Arguments, String> {
     let (mut tasks, mut sealed) = (None, None);
     while let Some(argument) = arguments.next() {
         let place = match argument.to_str() {
@@ -69,7 +73,8 @@ fn read_arguments(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> Re
             Some("--sealed") => &mut sealed,
             Some("--help" | "-h") => {
                 let text = format!(
-                    "{USAGE}\n\nTalks {PROTOCOL} on stdin and stdout.\n\nThe key of sealed packages is that of the variable {KEY_VARIABLE}, of the file that\n{KEY_FILE_VARIABLE} names, or of {KEY_FILE} in the sealed folder."
+                    "{USAGE}\n{}\n\nThe first form talks {PROTOCOL} on stdin and stdout.\n\nThe key of sealed packages is that of the variable {KEY_VARIABLE}, of the file that\n{KEY_FILE_VARIABLE} names, or of {KEY_FILE} in the sealed folder.",
+                    commands::USAGE
                 );
                 return Ok(Arguments::Say(text));
             }

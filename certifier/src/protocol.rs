@@ -142,6 +142,8 @@ pub enum Request {
         /// An evidence session.
         session: SessionId,
     },
+    /// What the process has given up; anybody may ask.
+    Confinement,
     /// Ends a session.
     Close {
         /// Any session.
@@ -187,7 +189,7 @@ impl Envelope {
 }
 
 const OPERATIONS: &str = "one of: open_attempt, attempt, open_evidence, certify, pair, rollbacks, check_rollback, \
-                          controls, lint, canaries, task_info, attempts, close";
+                          controls, lint, canaries, task_info, attempts, confinement, close";
 
 impl Request {
     fn read(cursor: &Cursor<'_, '_>) -> Result<Request, InputError> {
@@ -246,6 +248,7 @@ impl Request {
             }
             "canaries" => known(&["session"]).and_then(|()| Ok(Request::Canaries { session: session()? }))?,
             "attempts" => known(&["session"]).and_then(|()| Ok(Request::Attempts { session: session()? }))?,
+            "confinement" => known(&[]).map(|()| Request::Confinement)?,
             "close" => known(&["session"]).and_then(|()| Ok(Request::Close { session: session()? }))?,
             _ => return Err(op.fault(OPERATIONS)),
         })
@@ -302,6 +305,7 @@ impl Request {
             Request::TaskInfo { session, task } => head(out, "task_info", Some(*session), Some(task)),
             Request::Canaries { session } => head(out, "canaries", Some(*session), None),
             Request::Attempts { session } => head(out, "attempts", Some(*session), None),
+            Request::Confinement => head(out, "confinement", None, None),
             Request::Close { session } => head(out, "close", Some(*session), None),
         }
         out.push(b'}');
@@ -547,6 +551,18 @@ pub struct AttemptsMessage {
     pub attempts: Vec<AttemptRecord>,
 }
 
+/// Reply to `confinement`: what holds for the process that answers.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfinementMessage {
+    /// Instructions of the filter of system calls; none without a filter.
+    pub filter_instructions: Option<usize>,
+    /// Version of Landlock whose empty ruleset was entered; none without one.
+    pub landlock: Option<u32>,
+    /// What is missing, a sentence each; empty where everything holds.
+    pub missing: Vec<String>,
+}
+
 /// Reply to `close`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -571,6 +587,7 @@ pub enum Reply {
     Canaries(CanariesMessage),
     TaskInfo(TaskInfoMessage),
     Attempts(AttemptsMessage),
+    Confinement(ConfinementMessage),
     Closed(ClosedMessage),
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
-use crate::protocol::{Answer, ClientHello, Fault, MAX_LINE_BYTES, PROTOCOL, ServerHello, codes};
+use crate::protocol::{Answer, ClientHello, ConfinementMessage, Fault, MAX_LINE_BYTES, PROTOCOL, ServerHello, codes};
 use crate::session::Desk;
 use crate::store::Store;
 
@@ -21,18 +21,23 @@ enum Line {
     End,
 }
 
-/// Serves until the input ends. A reader that goes away ends it quietly too.
+/// Serves until the input ends. A reader that goes away ends it quietly too. Whoever asks is told of `confinement`.
 ///
 /// # Errors
 /// The input cannot be read, or the output cannot be written for another reason than that nobody reads it.
-pub fn serve(store: Store, input: impl Read, output: impl Write) -> io::Result<()> {
-    match talk(store, BufReader::with_capacity(READ_BYTES, input), output) {
+pub fn serve(store: Store, confinement: ConfinementMessage, input: impl Read, output: impl Write) -> io::Result<()> {
+    match talk(store, confinement, BufReader::with_capacity(READ_BYTES, input), output) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
 }
 
-fn talk(store: Store, mut input: BufReader<impl Read>, mut output: impl Write) -> io::Result<()> {
+fn talk(
+    store: Store,
+    confinement: ConfinementMessage,
+    mut input: BufReader<impl Read>,
+    mut output: impl Write,
+) -> io::Result<()> {
     let mut line = Vec::new();
     let mut out = Vec::with_capacity(FLUSH_BYTES);
     let hello = match read_line(&mut input, &mut line)? {
@@ -41,7 +46,7 @@ fn talk(store: Store, mut input: BufReader<impl Read>, mut output: impl Write) -
         Line::TooLong => Err(Fault::new(codes::LINE_TOO_LONG, too_long())),
     };
     let mut desk = match hello {
-        Ok(hello) => Desk::new(store, hello.operator_key.as_deref()),
+        Ok(hello) => Desk::new(store, hello.operator_key.as_deref()).confined(confinement),
         Err(fault) => {
             Answer { id: None, result: Err(Fault { line: Some(1), ..fault }) }.push_line(&mut out);
             output.write_all(&out)?;

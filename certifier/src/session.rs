@@ -15,8 +15,9 @@ use crate::controls::run_private_controls;
 use crate::lint::lint;
 use crate::protocol::{
     Answer, AttemptMessage, AttemptRecord, AttemptsMessage, BUDGET_EXHAUSTED, CanariesMessage, CertificateMessage,
-    CheckRollbackMessage, ClosedMessage, ControlsMessage, Envelope, Fault, LintMessage, MIN_OPERATOR_KEY, PairMessage,
-    Reply, Request, RollbackMessage, RollbacksMessage, SessionId, SessionMessage, TaskInfoMessage, codes,
+    CheckRollbackMessage, ClosedMessage, ConfinementMessage, ControlsMessage, Envelope, Fault, LintMessage,
+    MIN_OPERATOR_KEY, PairMessage, Reply, Request, RollbackMessage, RollbacksMessage, SessionId, SessionMessage,
+    TaskInfoMessage, codes,
 };
 use crate::rollback::{Rollback, RollbackFault, check_rollback, rollbacks};
 use crate::store::{Ready, Store, StoreError};
@@ -35,6 +36,7 @@ pub struct Desk {
     opened: BTreeSet<(String, String)>,
     next: SessionId,
     attempts: Vec<AttemptRecord>,
+    confinement: ConfinementMessage,
 }
 
 impl Desk {
@@ -42,7 +44,22 @@ impl Desk {
     #[must_use]
     pub fn new(store: Store, operator_key: Option<&str>) -> Desk {
         let key = operator_key.filter(|key| key.chars().count() >= MIN_OPERATOR_KEY).map(hash_key);
-        Desk { store, key, sessions: BTreeMap::new(), opened: BTreeSet::new(), next: 1, attempts: Vec::new() }
+        Desk {
+            store,
+            key,
+            sessions: BTreeMap::new(),
+            opened: BTreeSet::new(),
+            next: 1,
+            attempts: Vec::new(),
+            confinement: ConfinementMessage { missing: vec!["nobody confined it".to_owned()], ..Default::default() },
+        }
+    }
+
+    /// The same desk in a process that has given up what `confinement` says.
+    #[must_use]
+    pub fn confined(mut self, confinement: ConfinementMessage) -> Desk {
+        self.confinement = confinement;
+        self
     }
 
     /// Ids of the tasks that have a package.
@@ -142,6 +159,7 @@ impl Desk {
                 self.check_evidence(session)?;
                 Ok(Reply::Attempts(AttemptsMessage { attempts: self.attempts.clone() }))
             }
+            Request::Confinement => Ok(Reply::Confinement(self.confinement.clone())),
         }
     }
 

@@ -17,7 +17,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use parthack_env::canonical::{Hash, canonical_bytes};
-use parthack_env::input::{InputError, MAX_FILE_BYTES};
+use parthack_env::input::{Cursor, InputError, MAX_FILE_BYTES};
 use parthack_env::json::Json;
 use parthack_env::names::is_identifier;
 use zeroize::Zeroizing;
@@ -38,6 +38,10 @@ pub const KEY_FILE: &str = "suite.key";
 pub const PLAIN_EXTENSION: &str = "json";
 /// Extension of sealed packages.
 pub const SEALED_EXTENSION: &str = "sealed";
+/// Name of a suite's list of tasks.
+pub const SUITE_FILE: &str = "suite.json";
+/// Name of a suite's reveal, beside its `suite.json`, once it is published.
+pub const REVEAL_FILE: &str = "reveal.json";
 /// Name of a suite's commitments, beside its `suite.json`.
 pub const COMMITMENTS_FILE: &str = "commitments.json";
 /// Bytes of a key file: one line.
@@ -197,6 +201,19 @@ impl Packages {
     /// # Errors
     /// [`FolderError`]: a file that can't be read, is no plain file with one name, or is too long; a task with two packages.
     pub fn read(folder: &Path) -> Result<Packages, FolderError> {
+        let packages = Packages::read_unfinished(folder)?;
+        if let Some(id) = packages.sealed.keys().find(|id| packages.plain.contains_key(*id)) {
+            let (plain, sealed) = (plain_path(folder, id), sealed_path(folder, id));
+            return Err(FolderError::Both { plain, sealed });
+        }
+        Ok(packages)
+    }
+
+    /// The same for a folder in which sealing or unsealing may have been interrupted: a task may have both packages.
+    ///
+    /// # Errors
+    /// As [`Packages::read`], but for tasks with two packages.
+    pub fn read_unfinished(folder: &Path) -> Result<Packages, FolderError> {
         let mut packages = Packages::default();
         for name in names(folder)? {
             let (Some(stem), Some(extension)) = (name.file_stem(), name.extension().and_then(OsStr::to_str)) else {
@@ -214,12 +231,20 @@ impl Packages {
                 _ => {}
             }
         }
-        if let Some(id) = packages.sealed.keys().find(|id| packages.plain.contains_key(*id)) {
-            let path = |extension| folder.join(format!("{id}.{extension}"));
-            return Err(FolderError::Both { plain: path(PLAIN_EXTENSION), sealed: path(SEALED_EXTENSION) });
-        }
         Ok(packages)
     }
+}
+
+/// Where the plain package of a task lies.
+#[must_use]
+pub fn plain_path(folder: &Path, id: &str) -> PathBuf {
+    folder.join(format!("{id}.{PLAIN_EXTENSION}"))
+}
+
+/// Where the sealed package of a task lies.
+#[must_use]
+pub fn sealed_path(folder: &Path, id: &str) -> PathBuf {
+    folder.join(format!("{id}.{SEALED_EXTENSION}"))
 }
 
 /// The file names of a folder, sorted.
@@ -268,21 +293,22 @@ pub fn find_key(
 
 /// Reads every package of `sealed`, plain or sealed, and its public file of `tasks`. Keys are wiped when it returns.
 ///
-/// Where `tasks` has commitments, every sealed package must be the committed one, and the suite the one that they are for.
+/// Where `tasks` has commitments, every package of a committed task must be sealed and the committed one, and the suite the
+/// one that they are for.
 ///
 /// # Errors
 /// [`FolderError`]. Whether an opened package is sound shows when it is first used.
 pub fn load(tasks: &Path, sealed: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Store, FolderError> {
     let packages = Packages::read(sealed)?;
     let mut store = Store::default();
+    check_commitments(tasks, &packages)?;
     if let Some(first) = packages.sealed.keys().next() {
-        check_commitments(tasks, &packages)?;
-        let path = |id: &str| sealed.join(format!("{id}.{SEALED_EXTENSION}"));
         let found = find_key(sealed, variable)?;
-        let (key, place) = found.ok_or_else(|| FolderError::NoKey { sealed: path(first) })?;
+        let (key, place) = found.ok_or_else(|| FolderError::NoKey { sealed: sealed_path(sealed, first) })?;
         for (id, bytes) in &packages.sealed {
             let added = store.add_sealed(id, bytes, &key);
-            added.map_err(|error| FolderError::Seal { path: path(id), place: place.clone(), error })?;
+            let path = || sealed_path(sealed, id);
+            added.map_err(|error| FolderError::Seal { path: path(), place: place.clone(), error })?;
         }
     }
     let ids: Vec<String> = packages.sealed.into_keys().chain(packages.plain.keys().cloned()).collect();
@@ -297,21 +323,62 @@ pub fn load(tasks: &Path, sealed: &Path, variable: &dyn Fn(&str) -> Option<OsStr
     Ok(store)
 }
 
-fn check_commitments(tasks: &Path, packages: &Packages) -> Result<(), FolderError> {
+/// What a folder of tasks says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicSuite {
+    /// The suite's id.
+    pub id: String,
+    /// Hash, label `suite`, of the canonical `suite.json`.
+    pub hash: Hash,
+    /// Its tasks' ids, in its order.
+    pub tasks: Vec<String>,
+}
+
+/// Reads the `suite.json` of a folder of tasks, if there is one.
+///
+/// # Errors
+/// [`FolderError`]: it can't be read, or is none.
+pub fn read_suite(tasks: &Path) -> Result<Option<PublicSuite>, FolderError> {
+    let path = tasks.join(SUITE_FILE);
+    let Some(bytes) = read_public(&path, MAX_LIST_BYTES)? else { return Ok(None) };
+    let read = || {
+        let json = Json::parse(&bytes)?;
+        let root = Cursor::root(&json);
+        let id = root.key("id")?.identifier()?.to_owned();
+        let ids = root.key("tasks")?.items()?.into_iter().map(|task| task.key("id")?.identifier().map(str::to_owned));
+        Ok(PublicSuite { id, hash: Hash::of("suite", &canonical_bytes(&json)), tasks: ids.collect::<Result<_, _>>()? })
+    };
+    read().map(Some).map_err(|error| FolderError::Public { path, error })
+}
+
+/// Reads the commitments of a folder of tasks, if there are any.
+///
+/// # Errors
+/// [`FolderError`]: they can't be read, or are none.
+pub fn read_commitments(tasks: &Path) -> Result<Option<Commitments>, FolderError> {
     let path = tasks.join(COMMITMENTS_FILE);
-    let Some(bytes) = read_public(&path, MAX_LIST_BYTES)? else { return Ok(()) };
-    let commitments = Commitments::read(&bytes).map_err(|error| FolderError::Public { path: path.clone(), error })?;
-    let differs = |error| FolderError::Committed { commitments: path.clone(), error };
-    let suite_path = tasks.join("suite.json");
-    if let Some(suite) = read_public(&suite_path, MAX_LIST_BYTES)? {
-        let json = Json::parse(&suite).map_err(|error| FolderError::Public { path: suite_path, error })?;
-        commitments.check_suite(Hash::of("suite", &canonical_bytes(&json))).map_err(differs)?;
+    let Some(bytes) = read_public(&path, MAX_LIST_BYTES)? else { return Ok(None) };
+    Commitments::read(&bytes).map(Some).map_err(|error| FolderError::Public { path, error })
+}
+
+fn check_commitments(tasks: &Path, packages: &Packages) -> Result<(), FolderError> {
+    let Some(commitments) = read_commitments(tasks)? else { return Ok(()) };
+    let differs = |error| FolderError::Committed { commitments: tasks.join(COMMITMENTS_FILE), error };
+    if let Some(suite) = read_suite(tasks)? {
+        commitments.check_suite(suite.hash).map_err(differs)?;
+    }
+    // A plain package can't be compared with its commitment: the salt is secret.
+    if let Some(plain) = packages.plain.keys().find(|id| commitments.task(id).is_some()) {
+        return Err(differs(Mismatch::NoSealedFile { task: plain.clone() }));
     }
     packages.sealed.iter().try_for_each(|(id, bytes)| commitments.check_sealed(id, bytes)).map_err(differs)
 }
 
 /// A public file, if it is there.
-fn read_public(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FolderError> {
+///
+/// # Errors
+/// [`FolderError`]: it can't be read, or has more than `most` bytes.
+pub fn read_public(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FolderError> {
     let wrap = |error| FolderError::Unreadable { path: path.to_owned(), error };
     match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -320,7 +387,10 @@ fn read_public(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FolderError> {
 }
 
 /// A private file: plain, with one name, and the one that was looked at before it was opened.
-fn read_private(path: &Path, most: u64) -> Result<Zeroizing<Vec<u8>>, FolderError> {
+///
+/// # Errors
+/// [`FolderError`]: it can't be read, is no plain file with one name, was exchanged, or has more than `most` bytes.
+pub fn read_private(path: &Path, most: u64) -> Result<Zeroizing<Vec<u8>>, FolderError> {
     let wrap = |error| FolderError::Unreadable { path: path.to_owned(), error };
     let before = fs::symlink_metadata(path).map_err(wrap)?;
     check_plain(path, &before)?;

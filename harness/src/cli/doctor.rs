@@ -50,6 +50,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         finding("private packages", places.sealed().map(|folder| folder.display().to_string())),
         finding("certifier", certifier_version(&places)),
         finding("certifier process", handshake(&places)),
+        finding("certifier sandbox", super::doctor_certifier::sandbox(&places)),
         finding("evaluator process", evaluator()),
         finding("working folder", writable(Path::new("."))),
     ];

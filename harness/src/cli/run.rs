@@ -14,7 +14,7 @@ use parthack_model::price::Cost;
 use parthack_model::role::RoleConfig;
 
 use crate::cli::models::{ModelArgs, ModelModeArg, Roles, recorded_roles};
-use crate::cli::{Output, SealedArgs, SuiteArgs};
+use crate::cli::{Output, SealedArgs, SuiteArgs, commitments};
 use crate::failure::{Exit, Failure};
 use crate::locate::Places;
 use crate::run::attackers::{Attacker, ModelAttacker};
@@ -96,6 +96,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let PreparedModels { semantic, models, attacker_role } = prepare(args, &suite, &places, &stop)?;
     let attacker = attacker(args, &suite, attacker_role)?;
     let certifier = CertifierProcess::start(&program, &folder, &sealed)?;
+    commitments::say(&folder)?;
     let choices = choices(args, attacker, semantic);
     if args.models.dry_run {
         let manifest = Manifest::freeze(&suite, &choices, &certifier.protocol())?;

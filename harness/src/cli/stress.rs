@@ -7,7 +7,7 @@ use std::time::Duration;
 use parthack_evaluators::registry::Builtin;
 
 use crate::cli::run::{this_program, threads};
-use crate::cli::{Output, ReportFormat, SealedArgs, SuiteArgs};
+use crate::cli::{Output, ReportFormat, SealedArgs, SuiteArgs, commitments};
 use crate::failure::{Exit, Failure};
 use crate::run::certifier_process::CertifierProcess;
 use crate::run::files::write_atomically;
@@ -80,6 +80,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let (program, folder, sealed) = (places.certifier()?, places.suite()?, places.sealed()?);
     let suite = Suite::load(&folder)?;
     let mut certifier = CertifierProcess::start(&program, &folder, &sealed)?;
+    commitments::say(&folder)?;
     eprintln!("making and certifying trajectories of {}", suite.id);
     let pool = pool::make(&suite, args.tasks.as_deref(), &mut certifier, threads(args.threads))?;
     eprintln!("scoring {} payloads with {}", pool.payloads.len(), scorer.id());

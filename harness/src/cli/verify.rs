@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::cli::run::{this_program, threads};
-use crate::cli::{Output, ReportFormat, SealedArgs, SuiteArgs};
+use crate::cli::{Output, ReportFormat, SealedArgs, SuiteArgs, commitments};
 use crate::failure::{Exit, Failure};
 use crate::run::certifier_process::CertifierProcess;
 use crate::run::suite::Suite;
@@ -55,10 +55,13 @@ struct Fault<'r> {
 pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let places = args.suite.places_with(&args.sealed);
     let (program, folder, sealed) = (places.certifier()?, places.suite()?, places.sealed()?);
+    let suite = Suite::load(&folder)?;
+    let certifier = CertifierProcess::start(&program, &folder, &sealed)?;
+    commitments::say(&folder)?;
     let verification = verify_run(VerifyJob {
         folder: args.run.clone(),
-        suite: Suite::load(&folder)?,
-        certifier: Box::new(CertifierProcess::start(&program, &folder, &sealed)?),
+        suite,
+        certifier: Box::new(certifier),
         evaluator_program: this_program()?,
         threads: threads(args.threads),
     })?;

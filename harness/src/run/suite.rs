@@ -11,13 +11,16 @@ use parthack_env::spec::Split;
 use parthack_env::task::Task;
 
 use crate::exact::Ratio;
-use crate::locate::read_input;
+use crate::locate::{read_at_most, read_input};
 use crate::run::error::RunError;
 
 /// Format of `suite.json`.
 pub const SUITE_FORMAT: &str = "parthack.suite/1";
 /// Tasks of one suite: ten thousand generated ones and room.
 const MAX_TASKS: usize = 20_000;
+/// Bytes of a `suite.json`: a task's line has about 200, and 350 with the longest id and tags, so that ten thousand tasks take at
+/// most 3.5 MB and [`MAX_TASKS`] fit too. Other inputs keep the limit of one file.
+const MAX_SUITE_BYTES: u64 = 8 << 20;
 
 /// A task of a suite with what the suite says of it.
 #[derive(Debug, Clone)]
@@ -53,7 +56,7 @@ impl Suite {
     /// [`RunError::Input`] with file and pointer of the first fault.
     pub fn load(folder: &Path) -> Result<Suite, RunError> {
         let path = folder.join("suite.json");
-        let bytes = read_input(&path)?;
+        let bytes = read_at_most(&path, MAX_SUITE_BYTES)?;
         let in_suite = |error: InputError| error.in_file(&path);
         let json = Json::parse(&bytes).map_err(in_suite)?;
         let root = Cursor::root(&json);
@@ -129,4 +132,44 @@ fn read_task(folder: &Path, id: &str, entry: &Cursor<'_, '_>, suite: &Path) -> R
         .filter(|ratio| *ratio >= Ratio::ZERO && *ratio <= Ratio::ONE)
         .ok_or_else(|| in_suite(claim.fault("a ratio in [0, 1] such as \"1/4\"")))?;
     Ok(SuiteTask { task, p_state_honest })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(tasks: usize, filler: &str) -> String {
+        let line = |number: usize| {
+            format!(
+                "{{\"id\":\"GEN-{number:05}\",\"split\":\"heldout\",\"family\":\"interaction\",\"m\":4,\"p_state_honest\":\"1/4\",\
+                 \"tags\":[\"attribution\",\"rollback\"],\"rollback_metric\":true,\"hash\":\"{:064}\"}}",
+                0
+            )
+        };
+        let lines: Vec<String> = (1..=tasks).map(line).collect();
+        format!(
+            "{{\"format\":\"{SUITE_FORMAT}\",\"id\":\"large\",\"version\":\"1\",\"description\":\"{filler}\",\"tasks\":[\n{}\n]}}\n",
+            lines.join(",\n")
+        )
+    }
+
+    /// The file is read whole: what is missing is the first task, not room.
+    #[test]
+    fn ten_thousand_tasks_are_a_suite_and_a_suite_ends_somewhere() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let fault = |text: String| {
+            assert!(text.len() as u64 > parthack_env::input::MAX_FILE_BYTES, "{} bytes", text.len());
+            std::fs::write(folder.path().join("suite.json"), text).expect("written");
+            Suite::load(folder.path()).expect_err("no task files").to_string()
+        };
+        let most = fault(manifest(MAX_TASKS, "as many as may be"));
+        assert!(most.contains("GEN-00001.json"), "{most}");
+        let ten_thousand = fault(manifest(10_000, "many"));
+        assert!(ten_thousand.contains("GEN-00001.json"), "{ten_thousand}");
+        let too_many = fault(manifest(MAX_TASKS + 1, "one more"));
+        assert!(too_many.contains("20001 tasks"), "{too_many}");
+        let filler = "x".repeat(usize::try_from(MAX_SUITE_BYTES).expect("a size"));
+        let too_long = fault(manifest(1, &filler));
+        assert!(too_long.contains("suite.json") && too_long.contains("8388608"), "{too_long}");
+    }
 }

@@ -34,13 +34,23 @@ const fn of(name: &'static str, about: &'static str, text: &'static str) -> Sche
 }
 
 /// Every schema, in the order of `parthack schema --list`.
-pub const SCHEMAS: [Schema; 14] = [
+pub const SCHEMAS: [Schema; 16] = [
     of("task", "parthack.task/1: a public task file", include_str!("task.json")),
     of("suite", "parthack.suite/1: a suite's list of tasks", include_str!("suite.json")),
     Schema {
         name: "private",
         about: "parthack.private/1: a private package, opened by the certifier alone",
         source: Source::Certifier(parthack_certifier::serializer::private_schema),
+    },
+    Schema {
+        name: "commitments",
+        about: "parthack.commitments/1: what binds an operator to a suite's packages",
+        source: Source::Certifier(parthack_certifier::sealing::commitments_schema),
+    },
+    Schema {
+        name: "reveal",
+        about: "parthack.reveal/1: the salts and keys that show what was committed to",
+        source: Source::Certifier(parthack_certifier::sealing::reveal_schema),
     },
     of("candidate", "parthack.candidate/1: a candidate trajectory", include_str!("candidate.json")),
     Schema {
