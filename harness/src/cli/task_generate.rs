@@ -1,11 +1,14 @@
 //! `parthack task generate`: a sealed suite of any size from a secret seed, every task proved.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use parthack_certifier::sealing::folder::{KEY_FILE, KEY_FILE_VARIABLE, sealed_path};
+use parthack_certifier::sealing::{SealError, SuiteKey, canonical_package, seal};
 use parthack_env::names::is_identifier;
 use parthack_env::spec::Family as TaskFamily;
 use parthack_generator::{
@@ -13,8 +16,9 @@ use parthack_generator::{
 };
 use serde_json::json;
 
+use super::certifier_command::typed;
 use super::run::threads;
-use super::task_new::{Family, create_folder, write_new};
+use super::task_new::{Family, create_folder, write_new, write_new_bytes};
 use super::{Output, ReportFormat};
 use crate::failure::{Exit, Failure};
 use crate::locate::read_input;
@@ -23,6 +27,7 @@ use crate::locate::read_input;
 ///
 /// Writes DIR/tasks/ID/ (public tasks and suite.json) and DIR/sealed/ID/ (private packages, readable by you alone). Every task is proved as `parthack task
 /// lint` proves it before it is written. The same seed and flags give the same bytes on any machine; whoever has the seed has the packages.
+/// With --seal, packages are encrypted before they are written, under a new key; sealed files differ each time, what is in them does not.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  head -c 32 /dev/urandom > seed && parthack task generate --count 200 --seed-file seed --out my-suite"
@@ -52,6 +57,12 @@ pub(super) struct Args {
     /// Beginning of task ids; a hyphen and a number follow
     #[arg(long, default_value = "GEN", value_name = "TEXT")]
     prefix: String,
+    /// Seal the packages, with a new key
+    #[arg(long)]
+    seal: bool,
+    /// File for the new key, for its owner alone [default: suite.key beside the packages]
+    #[arg(long, requires = "seal", value_name = "FILE")]
+    new_key: Option<PathBuf>,
     /// Worker threads; results don't depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -79,7 +90,8 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         Failure::usage(error.to_string(), format!("3 to 5 predicates, progress k of m, at most {MAX_TASKS} tasks"))
     })?;
     let (tasks, sealed) = (args.out.join("tasks").join(&args.id), args.out.join("sealed").join(&args.id));
-    if let Some(taken) = [&tasks, &sealed].into_iter().find(|folder| folder.exists()) {
+    let key_file = args.seal.then(|| args.new_key.clone().unwrap_or_else(|| sealed.join(KEY_FILE)));
+    if let Some(taken) = [&tasks, &sealed].into_iter().chain(&key_file).find(|path| path.exists()) {
         return Err(Failure::usage(
             format!("{} is there already", taken.display()),
             "another --id or --out; nothing was written",
@@ -87,11 +99,13 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     }
     create_folder(&tasks, false)?;
     create_folder(&sealed, true)?;
+    let key = key_file.as_deref().map(new_key).transpose()?;
+    let folders = Folders { tasks: &tasks, sealed: &sealed, key: key.as_ref() };
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Done::default());
     std::thread::scope(|scope| {
         for _ in 0..threads(args.threads).min(args.count.max(1)) {
-            scope.spawn(|| work(&generator, &seed, args.count, &next, &done, (&tasks, &sealed)));
+            scope.spawn(|| work(&generator, &seed, args.count, &next, &done, folders));
         }
     });
     let done = done.into_inner().unwrap_or_default();
@@ -107,12 +121,21 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     match args.format {
         ReportFormat::Json => out.json(&json!({
             "suite": args.id, "tasks": entries.len(), "tasks_folder": tasks, "sealed_folder": sealed,
-            "redrawn": redrawn, "redrawn_by_reason": done.redrawn,
+            "redrawn": redrawn, "redrawn_by_reason": done.redrawn, "sealed": args.seal, "key_file": key_file,
         }))?,
         ReportFormat::Text => {
             writeln!(out, "{} tasks in {}, their packages in {}", entries.len(), tasks.display(), sealed.display())?;
             writeln!(out, "{redrawn} drafts were refused by lint and drawn anew")?;
-            writeln!(out, "parthack run --suite {} runs them", tasks.display())?;
+            let mut variable = String::new();
+            if let Some(file) = &key_file {
+                writeln!(out, "the packages are sealed with the new key in {}", file.display())?;
+                if args.new_key.is_none() {
+                    writeln!(out, "it lies beside them: move it before you give the folder away")?;
+                } else {
+                    variable = format!("{KEY_FILE_VARIABLE}={} ", typed(file));
+                }
+            }
+            writeln!(out, "{variable}parthack run --suite {} runs them", tasks.display())?;
         }
     }
     Ok(Exit::Done)
@@ -143,13 +166,45 @@ fn family_of(family: Family) -> TaskFamily {
     }
 }
 
+/// Makes the key of a suite and writes it, before anything is sealed with it.
+fn new_key(file: &Path) -> Result<SuiteKey, Failure> {
+    let failed = |error: SealError| Failure::Bug(error.to_string());
+    let key = SuiteKey::generate(&mut random).map_err(failed)?;
+    write_new(file, &format!("{}\n", key.hex().as_str()), true)?;
+    Ok(key)
+}
+
+fn random(bytes: &mut [u8]) -> std::io::Result<()> {
+    File::open("/dev/urandom").and_then(|mut source| source.read_exact(bytes))
+}
+
+/// Where a suite goes, and the key that its packages are sealed with.
+#[derive(Clone, Copy)]
+struct Folders<'f> {
+    tasks: &'f Path,
+    sealed: &'f Path,
+    key: Option<&'f SuiteKey>,
+}
+
+impl Folders<'_> {
+    fn write(self, task: &GeneratedTask) -> Result<(), Failure> {
+        let name = format!("{}.json", task.id);
+        write_new(&self.tasks.join(&name), &task.public, false)?;
+        let Some(key) = self.key else { return write_new(&self.sealed.join(&name), &task.private, true) };
+        let bug = |error: &dyn std::error::Error| Failure::Bug(format!("{}: {error}", task.id));
+        let plaintext = canonical_package(task.private.as_bytes(), &task.id).map_err(|error| bug(&error))?;
+        let file = seal(&plaintext, &task.id, key, &mut random).map_err(|error| bug(&error))?;
+        write_new_bytes(&sealed_path(self.sealed, &task.id), file.bytes(), true)
+    }
+}
+
 fn work(
     generator: &Generator,
     seed: &Seed,
     count: usize,
     next: &AtomicUsize,
     done: &Mutex<Done>,
-    (tasks, sealed): (&Path, &Path),
+    folders: Folders<'_>,
 ) {
     loop {
         let index = next.fetch_add(1, Ordering::Relaxed);
@@ -157,9 +212,7 @@ fn work(
             return;
         }
         let made = generator.task(seed, index).map_err(failure).and_then(|task| {
-            let name = format!("{}.json", task.id);
-            write_new(&tasks.join(&name), &task.public, false)?;
-            write_new(&sealed.join(&name), &task.private, true)?;
+            folders.write(&task)?;
             Ok(task)
         });
         let Ok(mut done) = done.lock() else { return };

@@ -150,6 +150,11 @@ fn pretty(content: &Value) -> Result<String, Failure> {
 
 /// Writes a file that is not there yet; a private one for its owner alone.
 pub(super) fn write_new(path: &Path, text: &str, private: bool) -> Result<(), Failure> {
+    write_new_bytes(path, text.as_bytes(), private)
+}
+
+/// The same for bytes.
+pub(super) fn write_new_bytes(path: &Path, bytes: &[u8], private: bool) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -157,7 +162,7 @@ pub(super) fn write_new(path: &Path, text: &str, private: bool) -> Result<(), Fa
         use std::os::unix::fs::OpenOptionsExt;
         options.mode(0o600);
     }
-    options.open(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| failed(path, error))
+    options.open(path).and_then(|mut file| file.write_all(bytes)).map_err(|error| failed(path, error))
 }
 
 fn failed(path: &Path, error: std::io::Error) -> Failure {
