@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::controls::ControlResult;
 use crate::lint::LintNote;
+use crate::scan::ScanMessage;
 use crate::protocol::{
     AttemptMessage, AttemptRecord, AttemptsMessage, CanariesMessage, CertificateMessage, CheckRollbackMessage,
     ClientHello, ClosedMessage, ConfinementMessage, ControlsMessage, Envelope, Fault, LintMessage, PROTOCOL,
@@ -283,6 +284,20 @@ impl Certifier {
     /// `package_fault`, `unknown_session`, or the pipe.
     pub fn canaries(&mut self, session: SessionId) -> Result<Vec<(String, Vec<String>)>, CertifierError> {
         Ok(self.ask::<CanariesMessage>(Request::Canaries { session })?.tasks)
+    }
+
+    /// Where secrets of any package stand in a text of at most half a mebibyte.
+    ///
+    /// # Errors
+    /// `package_fault`, `unknown_session`, or the pipe.
+    pub fn scan(&mut self, session: SessionId, text: &str) -> Result<ScanMessage, CertifierError> {
+        self.ask(Request::Scan { session, text: text.to_owned() })
+    }
+
+    /// Number of the certifier's process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// What is known of a task.

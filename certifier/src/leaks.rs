@@ -50,7 +50,7 @@ impl Encoding {
 /// Fewest bytes of a trace that is worth looking for: shorter ones occur by chance.
 const MIN_TRACE: usize = 6;
 
-fn fold(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn fold(bytes: &[u8]) -> Vec<u8> {
     String::from_utf8_lossy(bytes).to_lowercase().into_bytes()
 }
 

@@ -18,6 +18,7 @@ pub mod package;
 pub mod protocol;
 mod reach;
 pub mod rollback;
+pub mod scan;
 pub mod sealing;
 pub mod serializer;
 pub mod serve;

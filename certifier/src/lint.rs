@@ -5,13 +5,13 @@
 use serde::{Deserialize, Serialize};
 
 use parthack_env::steps::Step;
-use parthack_env::value::Literal;
 
 use crate::binding::{OpenError, PrivateTask, public_tokens};
 use crate::certify::TaskCertifier;
 use crate::leaks::{Encoding, Haystack};
 use crate::package::Expectation;
 use crate::rollback::rollbacks;
+use crate::scan::secrets;
 
 /// How bad a note is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -114,33 +114,12 @@ fn lint_leaks(private: &PrivateTask, notes: &mut Vec<LintNote>) {
             push(notes, Severity::Fault, code, format!("{what} stands in the public file ({})", encoding.word()));
         }
     };
-    for (index, canary) in private.package.canaries.iter().enumerate() {
-        look(canary, "leak_canary", &format!("canary {index}"));
+    for secret in secrets(private) {
+        look(&secret.text, secret.code, &secret.what);
     }
-    for ((entity_type, id), secret) in &private.package.private_ids {
-        look(secret, "leak_private_id", &format!("the private id of {entity_type}/{id}"));
-    }
-    let mut key = Vec::new();
-    parthack_env::canonical::push_hex(&mut key, &private.package.redaction_key);
-    look(&String::from_utf8_lossy(&key), "leak_redaction_key", "the redaction key");
-    // A sealed number, truth value or declared symbol says nothing by occurring; free text does.
-    for (index, sealed) in private.package.sealed_values.iter().enumerate() {
-        if let Literal::Text(text) = &sealed.value {
-            let declared = private.task.spec.entity_types.iter().any(|entity_type| {
-                entity_type.fields.iter().any(|field| match field.kind.element() {
-                    parthack_env::value::FieldKind::Enum { symbols } => symbols.iter().any(|symbol| **symbol == **text),
-                    _ => false,
-                })
-            });
-            if !declared {
-                let place = format!("sealed value {index} ({}.{})", sealed.entity_type, sealed.field);
-                look(text, "leak_sealed_value", &place);
-            }
-        }
-    }
-    let secrets = private.package.canaries.len() + private.package.private_ids.len() + 1;
+    let count = private.package.canaries.len() + private.package.private_ids.len() + 1;
     let encodings = Encoding::ALL.len();
-    let message = format!("{secrets} secrets and the sealed values were looked for in {encodings} encodings");
+    let message = format!("{count} secrets and the sealed values were looked for in {encodings} encodings");
     push(notes, Severity::Proof, "leaks_looked_for", message);
 }
 

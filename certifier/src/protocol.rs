@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::certify::Certificate;
 use crate::controls::ControlResult;
 use crate::lint::LintNote;
+use crate::scan::ScanMessage;
 use crate::vectors::BitVector;
 
 /// Name and version of the protocol.
@@ -130,6 +131,13 @@ pub enum Request {
         /// An evidence session.
         session: SessionId,
     },
+    /// Where secrets of any package stand in a text (evidence).
+    Scan {
+        /// An evidence session.
+        session: SessionId,
+        /// Public text.
+        text: String,
+    },
     /// What is known of a task (evidence).
     TaskInfo {
         /// An evidence session.
@@ -189,7 +197,7 @@ impl Envelope {
 }
 
 const OPERATIONS: &str = "one of: open_attempt, attempt, open_evidence, certify, pair, rollbacks, check_rollback, \
-                          controls, lint, canaries, task_info, attempts, confinement, close";
+                          controls, lint, canaries, scan, task_info, attempts, confinement, close";
 
 impl Request {
     fn read(cursor: &Cursor<'_, '_>) -> Result<Request, InputError> {
@@ -245,6 +253,10 @@ impl Request {
             "task_info" => {
                 known(&["session", "task"])?;
                 Request::TaskInfo { session: session()?, task: task()? }
+            }
+            "scan" => {
+                known(&["session", "text"])?;
+                Request::Scan { session: session()?, text: cursor.key("text")?.text()?.to_owned() }
             }
             "canaries" => known(&["session"]).and_then(|()| Ok(Request::Canaries { session: session()? }))?,
             "attempts" => known(&["session"]).and_then(|()| Ok(Request::Attempts { session: session()? }))?,
@@ -304,6 +316,10 @@ impl Request {
             Request::Lint { session, task } => head(out, "lint", Some(*session), Some(task)),
             Request::TaskInfo { session, task } => head(out, "task_info", Some(*session), Some(task)),
             Request::Canaries { session } => head(out, "canaries", Some(*session), None),
+            Request::Scan { session, text } => {
+                head(out, "scan", Some(*session), None);
+                push_text_entry(out, "text", text);
+            }
             Request::Attempts { session } => head(out, "attempts", Some(*session), None),
             Request::Confinement => head(out, "confinement", None, None),
             Request::Close { session } => head(out, "close", Some(*session), None),
@@ -585,6 +601,7 @@ pub enum Reply {
     Controls(ControlsMessage),
     Lint(LintMessage),
     Canaries(CanariesMessage),
+    Scan(ScanMessage),
     TaskInfo(TaskInfoMessage),
     Attempts(AttemptsMessage),
     Confinement(ConfinementMessage),

@@ -20,6 +20,7 @@ use crate::protocol::{
     TaskInfoMessage, codes,
 };
 use crate::rollback::{Rollback, RollbackFault, check_rollback, rollbacks};
+use crate::scan::{Scanner, secrets};
 use crate::store::{Ready, Store, StoreError};
 
 enum Session {
@@ -37,6 +38,7 @@ pub struct Desk {
     next: SessionId,
     attempts: Vec<AttemptRecord>,
     confinement: ConfinementMessage,
+    scanner: Option<Scanner>,
 }
 
 impl Desk {
@@ -51,6 +53,7 @@ impl Desk {
             opened: BTreeSet::new(),
             next: 1,
             attempts: Vec::new(),
+            scanner: None,
             confinement: ConfinementMessage { missing: vec!["nobody confined it".to_owned()], ..Default::default() },
         }
     }
@@ -142,6 +145,10 @@ impl Desk {
                 }
                 Ok(Reply::Canaries(CanariesMessage { tasks }))
             }
+            Request::Scan { session, text } => {
+                self.check_evidence(session)?;
+                Ok(Reply::Scan(self.scanner()?.scan(&text)))
+            }
             Request::TaskInfo { session, task } => {
                 let ready = self.evidence(session, &task)?;
                 let package = &ready.private.package;
@@ -161,6 +168,22 @@ impl Desk {
             }
             Request::Confinement => Ok(Reply::Confinement(self.confinement.clone())),
         }
+    }
+
+    /// The scanner of every package, made when it is first needed.
+    fn scanner(&mut self) -> Result<&Scanner, Fault> {
+        let scanner = match self.scanner.take() {
+            Some(scanner) => scanner,
+            None => {
+                let mut all = Vec::new();
+                for id in self.store.ids() {
+                    let ready = self.store.ready(&id).map_err(|error| store_fault(&error))?;
+                    all.extend(secrets(&ready.private).into_iter().map(|secret| (id.clone(), secret)));
+                }
+                Scanner::new(all).map_err(|error| Fault::new(codes::PACKAGE_FAULT, error.to_string()))?
+            }
+        };
+        Ok(self.scanner.insert(scanner))
     }
 
     fn open(&mut self, session: Session) -> Reply {
