@@ -1,6 +1,7 @@
 //! Runs, ledger, metrics, tables.
 #![warn(missing_docs)]
 
+pub mod audit;
 pub(crate) mod bench;
 pub mod cli;
 pub mod exact;

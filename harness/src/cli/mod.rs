@@ -3,6 +3,7 @@
 //! Standard output is data, standard error is talk. A failure says what happened and ends in a hint; its exit code
 //! stands in [`crate::failure::EXIT_CODES`].
 
+mod audit;
 mod bench;
 mod bench_work;
 mod cassette;
@@ -72,6 +73,7 @@ enum Command {
     Stress(stress::Args),
     Tables(tables::Args),
     Verify(verify::Args),
+    Audit(audit::Args),
     Published(published::Args),
     ReleaseCheck(release_check::Args),
     Replay(replay::Args),
@@ -120,6 +122,10 @@ fn with_variables(command: clap::Command) -> clap::Command {
 /// Runs the process's command line.
 #[must_use]
 pub fn main() -> ExitCode {
+    // A confined probe of the sandbox must find the process as it was started.
+    if let Some(code) = crate::audit::access::serve(std::env::args_os()) {
+        return ExitCode::from(code);
+    }
     install_panic_hook();
     let exit = panic::catch_unwind(|| {
         if let Err(failure) = read_dot_env() {
@@ -163,6 +169,7 @@ fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Stress(args) => stress::run(args, out),
         Command::Tables(args) => tables::run(args, out),
         Command::Verify(args) => verify::run(args, out),
+        Command::Audit(args) => audit::run(args, out),
         Command::Published(args) => published::run(args, out),
         Command::ReleaseCheck(args) => release_check::run(args, out),
         Command::Replay(args) => replay::run(args, out),

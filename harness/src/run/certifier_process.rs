@@ -16,7 +16,7 @@ use parthack_env::spec::read_steps;
 use parthack_env::steps::Step;
 use parthack_env::task::Task;
 
-use crate::run::certifying::{Certified, Certify, Control, Rollback};
+use crate::run::certifying::{Certified, Certify, Control, Rollback, Scan, ScanHit};
 use crate::run::error::RunError;
 
 /// A running certifier with its sessions.
@@ -121,6 +121,24 @@ impl Certify for CertifierProcess {
     fn canaries(&mut self) -> Result<Vec<String>, RunError> {
         let tasks = self.certifier.canaries(self.evidence).map_err(|error| fault_of("the suite", &error))?;
         Ok(tasks.into_iter().flat_map(|(_, canaries)| canaries).collect())
+    }
+
+    fn scan(&mut self, text: &str) -> Result<Option<Scan>, RunError> {
+        let message = self.certifier.scan(self.evidence, text).map_err(|error| fault_of("the suite", &error))?;
+        let hit = |hit: parthack_certifier::scan::ScanHit| ScanHit {
+            task: hit.task,
+            secret: hit.secret,
+            encoding: hit.encoding,
+            at: hit.at,
+        };
+        Ok(Some(Scan {
+            secrets: message.secrets,
+            canaries: message.canaries,
+            too_short: message.too_short,
+            needles: message.needles,
+            found: message.found,
+            hits: message.hits.into_iter().map(hit).collect(),
+        }))
     }
 
     fn honest(&mut self, task: &Task) -> Result<Certified, RunError> {

@@ -79,6 +79,36 @@ pub struct Control {
     pub forward: Option<String>,
 }
 
+/// What a scan of a public text for private strings found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scan {
+    /// Secrets that were looked for.
+    pub secrets: usize,
+    /// Those of them that are canaries.
+    pub canaries: usize,
+    /// Secrets that are too short to be looked for.
+    pub too_short: usize,
+    /// Byte strings that betray them.
+    pub needles: usize,
+    /// Different pairs of a secret and an encoding that were found.
+    pub found: usize,
+    /// The first of them.
+    pub hits: Vec<ScanHit>,
+}
+
+/// A private string in a public text, told without a private word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanHit {
+    /// The task whose package holds it.
+    pub task: String,
+    /// What it is: `canary 3`.
+    pub secret: String,
+    /// How it is written.
+    pub encoding: String,
+    /// Offset in the text.
+    pub at: usize,
+}
+
 /// A certifier. One is shared by all threads of a run; every answer depends on the question alone.
 pub trait Certify: Send {
     /// Version of the protocol, for the manifest.
@@ -95,6 +125,14 @@ pub trait Certify: Send {
     /// # Errors
     /// [`RunError::Certifier`].
     fn canaries(&mut self) -> Result<Vec<String>, RunError>;
+
+    /// Where secrets of any package stand in a public text of at most half a mebibyte (evidence); none where this certifier does not scan.
+    ///
+    /// # Errors
+    /// [`RunError::Certifier`].
+    fn scan(&mut self, _text: &str) -> Result<Option<Scan>, RunError> {
+        Ok(None)
+    }
 
     /// Certifies the honest trajectory (evidence).
     ///

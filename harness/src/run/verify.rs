@@ -215,7 +215,16 @@ fn recorded(folder: &RunFolder, ledger: &Ledger) -> Attacker {
     Attacker::Recorded(Arc::new(attempts))
 }
 
-fn work_again(job: VerifyJob, folder: &RunFolder, manifest: &Manifest, ledger: &Ledger) -> Result<Merged, RunError> {
+/// Everything of a run worked out again: models are asked out of the run's own archive, candidates are taken as stored.
+///
+/// # Errors
+/// As [`verify_run`].
+pub(crate) fn work_again(
+    job: VerifyJob,
+    folder: &RunFolder,
+    manifest: &Manifest,
+    ledger: &Ledger,
+) -> Result<Merged, RunError> {
     let builtins = served_evaluators(manifest);
     let command = EvaluatorCommand { program: job.evaluator_program, evaluators: builtins.clone() };
     let mut processes: Vec<_> = (0..job.threads.max(1)).map(|_| EvaluatorProcess::new(command.clone())).collect();
@@ -278,7 +287,7 @@ fn compare(found: &Ledger, expected: &Ledger) -> Result<(), VerifyFault> {
 const NOT_KEPT: [&str; 3] = ["transport", "status", "protocol"];
 
 /// Whether a record is what was worked out again; where an answer was lost on the way, whether all else is.
-fn same(found: &Record, again: &Record) -> bool {
+pub(crate) fn same(found: &Record, again: &Record) -> bool {
     let lost = |reason: &str| NOT_KEPT.iter().any(|code| mentions(reason, code));
     let lost_score = |score: &RecordedScore| score.why_not().is_some_and(lost);
     if found == again {

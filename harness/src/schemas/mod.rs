@@ -34,7 +34,7 @@ const fn of(name: &'static str, about: &'static str, text: &'static str) -> Sche
 }
 
 /// Every schema, in the order of `parthack schema --list`.
-pub const SCHEMAS: [Schema; 16] = [
+pub const SCHEMAS: [Schema; 20] = [
     of("task", "parthack.task/1: a public task file", include_str!("task.json")),
     of("suite", "parthack.suite/1: a suite's list of tasks", include_str!("suite.json")),
     Schema {
@@ -68,7 +68,15 @@ pub const SCHEMAS: [Schema; 16] = [
     of("release-check", "parthack.release-check/1: the report of release-check", include_str!("release-check.json")),
     of("evaluator", "parthack.evaluator/1: lines that an evaluator answers", include_str!("evaluator.json")),
     of("certifier", "parthack.certifier/1: lines that a client sends", include_str!("certifier.json")),
+    of("manifest", "parthack.manifest/1 and /2: what a run froze", include_str!("manifest.json")),
     of("ledger", "parthack.ledger/1 and /2: lines of a run's ledger", include_str!("ledger.json")),
+    of(
+        "private-ledger",
+        "parthack.private-ledger/1: lines of a run's certifications, for the operator alone",
+        include_str!("private-ledger.json"),
+    ),
+    of("complete", "parthack.complete/1: hashes of a finished run", include_str!("complete.json")),
+    of("audit", "parthack.audit/1: the report of audits", include_str!("audit.json")),
     of("exchange", "parthack.exchange/1: a recorded exchange with a model", include_str!("exchange.json")),
     of("prices", "parthack.prices/1: what models cost", include_str!("prices.json")),
 ];
