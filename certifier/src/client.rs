@@ -13,12 +13,12 @@ use serde::de::DeserializeOwned;
 
 use crate::controls::ControlResult;
 use crate::lint::LintNote;
-use crate::scan::ScanMessage;
 use crate::protocol::{
     AttemptMessage, AttemptRecord, AttemptsMessage, CanariesMessage, CertificateMessage, CheckRollbackMessage,
     ClientHello, ClosedMessage, ConfinementMessage, ControlsMessage, Envelope, Fault, LintMessage, PROTOCOL,
     PairMessage, Request, RollbacksMessage, ServerHello, SessionId, SessionMessage, TaskInfoMessage,
 };
+use crate::scan::ScanMessage;
 
 /// Requests of a batch that are written before the replies to the ones before are read. Twice as many replies of a
 /// kilobyte fit a pipe, so that neither side waits for the other for ever.
@@ -292,12 +292,6 @@ impl Certifier {
     /// `package_fault`, `unknown_session`, or the pipe.
     pub fn scan(&mut self, session: SessionId, text: &str) -> Result<ScanMessage, CertifierError> {
         self.ask(Request::Scan { session, text: text.to_owned() })
-    }
-
-    /// Number of the certifier's process.
-    #[must_use]
-    pub fn process(&self) -> u32 {
-        self.child.id()
     }
 
     /// What is known of a task.

@@ -205,7 +205,8 @@ fn stands(text: &str, place: &Range<usize>, trace: &[u8]) -> bool {
 
 /// Letters and digits alone, in lower case if asked for; what is not ASCII counts as letters.
 fn squeezed_stream(stream: &Stream, folds: bool) -> Stream {
-    let mut out = Stream { bytes: Vec::with_capacity(stream.bytes.len()), origin: Vec::with_capacity(stream.bytes.len()) };
+    let mut out =
+        Stream { bytes: Vec::with_capacity(stream.bytes.len()), origin: Vec::with_capacity(stream.bytes.len()) };
     let mut at = 0;
     for chunk in stream.bytes.utf8_chunks() {
         for character in chunk.valid().chars() {

@@ -55,7 +55,9 @@ mod linux {
     use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
 
-    use parthack_sandbox::probes::{Host, Possible, ProbeResult, Selection, audit as probe, control, probe_main};
+    use parthack_sandbox::probes::{
+        Host, How, Possible, ProbeResult, Selection, Verdict, audit as probe, control, probe_main,
+    };
     use parthack_sandbox::{Identity, Tier, detect};
     use serde::{Deserialize, Serialize};
 
@@ -142,13 +144,23 @@ mod linux {
                 what: probe.what.to_owned(),
                 claimed: probe.claimed(highest, report.runs_as != report.uid),
                 blocked: verdict.is_blocked(),
-                says: verdict.to_string(),
+                says: says(verdict),
                 open_without: free.verdict.is_open(),
                 must_be_open_without: probe.possible == Possible::Always,
             });
         }
         seen.deeds = DEEDS.iter().map(|name| deed(program, name)).collect::<std::io::Result<_>>()?;
         Ok(seen)
+    }
+
+    /// What came of a probe, without the name of a folder that differs from run to run.
+    fn says(verdict: &Verdict) -> String {
+        match verdict {
+            Verdict::Blocked(How::Refused(_)) => {
+                "blocked (refused before the start: a private file has two links)".to_owned()
+            }
+            verdict => verdict.to_string(),
+        }
     }
 
     /// A process that confines itself as the certifier does, and then tries something.
@@ -220,6 +232,7 @@ mod linux {
             if tried.claimed && !tried.blocked {
                 outcome.finds(place.as_str(), tried.says.as_str(), format!("blocked at tier {highest}"));
             }
+            outcome.details.push(format!("{place}: {}", tried.says));
             if tried.blocked {
                 *mechanisms.entry(&tried.says).or_default() += 1;
             } else if !tried.claimed {
@@ -236,6 +249,7 @@ mod linux {
         }
         for deed in &seen.deeds {
             outcome.checks(&format!("deeds of a confined certifier as {who}"), 1);
+            outcome.details.push(format!("confined certifier, {}, as {who}: {}", deed.name, deed.says));
             if !deed.killed {
                 let place = format!("confined certifier, {}, as {who}", deed.name);
                 outcome.finds(place, deed.says.as_str(), format!("an end by signal {SIGSYS}"));

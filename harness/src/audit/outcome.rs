@@ -22,6 +22,8 @@ pub struct Outcome {
     pub counts: BTreeMap<String, u64>,
     /// What a reader must know to read the verdict.
     pub notes: Vec<String>,
+    /// One line a thing, where each is worth one: what came of every probe.
+    pub details: Vec<String>,
     /// Everything at fault.
     pub findings: Vec<Finding>,
     /// Why it could not be done.

@@ -81,9 +81,9 @@ impl AuditReport {
         json!({ "format": AUDIT_FORMAT, "manifest": self.manifest, "passed": self.passed(), "audits": audits })
     }
 
-    /// The report as a table, then the findings.
+    /// The report as a table, then counts, notes and findings; with `details`, what is worth a line too.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, details: bool) -> String {
         let mut out = format!("{:<18} {:<8} {:>9} {:>9}  shows that\n", "audit", "verdict", "checked", "findings");
         for AuditResult { audit, verdict, outcome } in &self.results {
             let (id, word, shows) = (audit.id(), verdict.word(), audit.shows());
@@ -104,6 +104,9 @@ impl AuditReport {
             }
             outcome.notes.iter().for_each(|note| {
                 let _ = writeln!(out, "  note: {note}");
+            });
+            outcome.details.iter().filter(|_| details).for_each(|line| {
+                let _ = writeln!(out, "  {line}");
             });
             for Finding { place, found, expected } in outcome.findings.iter().take(MOST_FINDINGS) {
                 let _ = writeln!(out, "  FAULT {place}: found {found}, expected {expected}");
@@ -136,6 +139,7 @@ fn result_json(result: &AuditResult) -> Value {
     put("checked", json!(outcome.checked));
     put("counts", json!(outcome.counts));
     put("notes", json!(outcome.notes));
+    put("details", json!(outcome.details));
     put("findings", json!(findings));
     put("more_findings", json!(outcome.findings.len().saturating_sub(MOST_FINDINGS)));
     Value::Object(entry)

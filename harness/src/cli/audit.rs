@@ -30,6 +30,9 @@ pub(super) struct Args {
     /// Not these audits
     #[arg(long, value_delimiter = ',', value_name = "IDS", conflicts_with = "only")]
     skip: Vec<String>,
+    /// Print also what came of every probe
+    #[arg(long)]
+    details: bool,
     /// Keep the report as audit.json in the run folder too; nothing else in it changes
     #[arg(long)]
     write: bool,
@@ -81,7 +84,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     }
     match args.format {
         ReportFormat::Json => out.json(&report.json())?,
-        ReportFormat::Text => write!(out, "{}", report.text())?,
+        ReportFormat::Text => write!(out, "{}", report.text(args.details))?,
     }
     Ok(if report.passed() { Exit::Done } else { Exit::Failed })
 }

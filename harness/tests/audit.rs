@@ -1,0 +1,443 @@
+//! Audits pass on a clean run, and each catches the failures that are planted for it.
+
+mod audit_support;
+mod cli_support;
+
+use std::fs;
+use std::path::Path;
+
+use audit_support::{Audited, Planted, base64, clean_run, secrets};
+use cli_support::{certifier, parthack, works};
+use parthack::audit::{Audit, AuditVerdict};
+use parthack::ledger::{AttemptRecord, PrivateRecord, Record, RecordedScore};
+use parthack_env::canonical::Hash;
+use serde_json::{Value, json};
+
+/// All audits but those that take seconds.
+const QUICK: [Audit; 7] = [
+    Audit::SerializerSchema,
+    Audit::Leakage,
+    Audit::NoVerdict,
+    Audit::SamePayload,
+    Audit::Certifier,
+    Audit::MutationControls,
+    Audit::Counts,
+];
+
+#[test]
+fn a_clean_run_passes_every_audit() {
+    let report = Audited::new(clean_run()).run(&Audit::ALL);
+    for result in &report.results {
+        let why = format!("{}: {:?} {:#?}", result.audit.id(), result.verdict, result.outcome.findings);
+        assert_eq!(result.verdict, AuditVerdict::Pass, "{why}");
+        assert!(result.outcome.checked > 0, "{} looked at nothing", result.audit.id());
+    }
+    assert_eq!(report.results.len(), Audit::ALL.len());
+    let count = |audit: Audit, kind: &str| {
+        let result = report.results.iter().find(|result| result.audit == audit).expect("an audit");
+        let of_kind = result.outcome.counts.iter().filter(|(name, _)| name.starts_with(kind));
+        of_kind.map(|(_, number)| *number).sum::<u64>()
+    };
+    assert!(count(Audit::Leakage, "of them canaries") >= 8);
+    assert!(count(Audit::NoVerdict, "scores without a verdict") > 0, "the run has cells without a verdict");
+    for purpose in ["calls: judgement", "calls: probe", "calls: checklist"] {
+        assert!(count(Audit::Requests, purpose) > 0, "{purpose}");
+    }
+    assert!(count(Audit::PrivateAccess, "probes inside the sandbox") >= 50);
+}
+
+#[test]
+fn schemas_catch_what_no_reader_looks_at() {
+    let planted = Planted::new();
+    // A payload with a word too many, under its own hash everywhere.
+    let old = planted.first_of("objects/payloads");
+    let mut payload: Value = serde_json::from_slice(&fs::read(&old).expect("a payload")).expect("JSON");
+    payload["verdict"] = json!("eligible");
+    let bytes = parthack_env::canonical::canonical_bytes(
+        &parthack_env::json::Json::parse(payload.to_string().as_bytes()).expect("JSON"),
+    );
+    let (was, now) = (stem(&old), Hash::of("payload", &bytes).hex());
+    fs::remove_file(&old).expect("removed");
+    fs::write(planted.path(&format!("objects/payloads/{now}.json")), bytes).expect("written");
+    planted.forge(|records| {
+        for record in records {
+            let text = serde_json::to_string(record).expect("JSON").replace(&was, &now);
+            *record = serde_json::from_str(&text).expect("a record");
+        }
+    });
+    planted.catch(&QUICK, Audit::SerializerSchema, "objects/payloads", "verdict");
+
+    let planted = Planted::new();
+    planted.edit_json("tables/tables.json", |tables| tables["tables"][0]["surprise"] = json!(1));
+    planted.catch(&QUICK, Audit::SerializerSchema, "tables/tables.json", "surprise");
+
+    let planted = Planted::new();
+    planted.edit_text("journal/000001.jsonl", |text| text.replacen("\"kind\":\"honest\"", "\"kind\":\"honesty\"", 1));
+    planted.catch(&QUICK, Audit::SerializerSchema, "journal/000001.jsonl, line", "");
+
+    let planted = Planted::new();
+    planted.edit_text("complete.json", |text| text.replacen("\":\"", "\": \"", 1));
+    planted.catch(&QUICK, Audit::SerializerSchema, "complete.json", "other bytes");
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().expect("a name").to_string_lossy().into_owned()
+}
+
+/// One canary in each kind of place, each a different one, so that every place answers for itself.
+#[test]
+fn leaks_are_found_in_every_kind_of_place() {
+    let planted = Planted::new();
+    let canaries = secrets().canaries;
+    let mut expected = Vec::new();
+    let mut canary = |place: &str| {
+        let index = expected.len();
+        expected.push((place.to_owned(), index));
+        canaries[index].clone()
+    };
+    let exchange = planted.first_below("objects/exchanges");
+    let append = |place: &str, text: &str| {
+        let path = planted.path(place);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        let mut bytes = fs::read(&path).unwrap_or_default();
+        bytes.extend_from_slice(text.as_bytes());
+        fs::write(path, bytes).expect("written");
+    };
+    planted.edit_manifest({
+        let text = canary("manifest.json");
+        move |manifest| manifest.evaluators[0].title.push_str(&text)
+    });
+    for place in [
+        "journal/000001.jsonl",
+        "ledger.jsonl",
+        "complete.json",
+        "tables/tables.txt",
+        "telemetry.jsonl",
+        "spending.jsonl",
+        "report.html",
+        "audit.json",
+        "stdout.log",
+        "objects/payloads/aa.json",
+        "objects/trajectories/aa.json",
+        "objects/exchanges/aa/bb.json",
+    ] {
+        let text = canary(place);
+        append(place, &format!("\nwords before {text} and after\n"));
+    }
+    // Within the prompt and the answer of a recorded exchange.
+    let (prompt, answer) = (canary(&exchange), canary(&exchange));
+    planted.edit_json(&exchange, |exchange| {
+        exchange["request"]["messages"][0]["content"] = json!(format!("You are {prompt}."));
+        exchange["response"]["content"] = json!(format!("{{\"score\": 1, \"why\": \"{answer}\"}}"));
+    });
+    let text = canary("name of tables/");
+    fs::write(planted.path(&format!("tables/{text}.md")), b"").expect("written");
+    let text = canary("suite: PH-D01.json");
+    let suite = planted.copy_suite();
+    let task = fs::read_to_string(suite.join("PH-D01.json")).expect("a task");
+    fs::write(suite.join("PH-D01.json"), format!("{task}\n{text}\n")).expect("written");
+    let text = canary("recordings: exchanges/aa/cc.json");
+    let recordings = planted.path("private/recordings");
+    fs::create_dir_all(recordings.join("exchanges/aa")).expect("a folder");
+    fs::write(recordings.join("exchanges/aa/cc.json"), json!({ "content": text }).to_string()).expect("written");
+
+    let mut audited = Audited::new(&planted.folder);
+    audited.suite_bytes = Some(suite);
+    audited.recordings = vec![recordings];
+    let findings = audited.findings(Audit::Leakage);
+    for (place, index) in &expected {
+        let what = format!("{} (plain)", secrets().names[*index]);
+        let found = findings.iter().filter(|finding| finding.place.contains(place) && finding.found == what).count();
+        assert_eq!(found, 1, "{place}, {what}: {findings:#?}");
+    }
+    assert_eq!(findings.len(), expected.len(), "{findings:#?}");
+    let shown = format!("{findings:?}");
+    assert!(!canaries.iter().any(|canary| shown.contains(canary.as_str()) && !shown.contains(&format!("{canary}.md"))));
+}
+
+/// Every encoding, in a file of its own; and every kind of secret.
+#[test]
+fn leaks_are_found_in_every_encoding() {
+    let planted = Planted::new();
+    let secrets = secrets();
+    let secret = secrets.canaries[0].as_str();
+    let hex = |separator: &str| secret.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(separator);
+    let shifted = |lead: &str| base64(format!("{lead}{secret} and more").as_bytes());
+    let escaped: String = secret.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
+    let percent: String = secret.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let (head, tail) = secret.split_at(secret.len() / 2);
+    let cases = [
+        ("plain", secret.to_owned(), "plain"),
+        ("upper-case", secret.to_uppercase(), "plain"),
+        ("lower-case", secret.to_lowercase(), "plain"),
+        ("reversed", secret.chars().rev().collect(), "reversed"),
+        ("hexadecimal", hex(""), "hexadecimal"),
+        ("hexadecimal-upper", hex("").to_uppercase(), "hexadecimal"),
+        ("hexadecimal-colons", hex(":"), "hexadecimal, split"),
+        ("base64-0", shifted(""), "base64"),
+        ("base64-1", shifted("x"), "base64"),
+        ("base64-2", shifted("xy"), "base64"),
+        ("base64-url", base64(format!("\u{3ff}?>{secret}").as_bytes()).replace('+', "-").replace('/', "_"), "base64"),
+        (
+            "base64-lines",
+            shifted("").as_bytes().chunks(16).map(String::from_utf8_lossy).collect::<Vec<_>>().join("\r\n"),
+            "base64, split",
+        ),
+        ("percent", percent, "plain, escaped"),
+        ("json-escapes", format!("{{\"text\":\"{escaped}\"}}"), "plain, escaped"),
+        ("json-in-json", json!(json!(format!("{head}\n{tail}")).to_string()).to_string(), "plain, escaped"),
+        ("lines", format!("{head}\n    {tail}"), "plain, split"),
+        ("separators", secret.chars().map(|c| format!("{c} ")).collect(), "plain, split"),
+        ("list", json!([head, tail]).to_string(), "plain, split"),
+        ("private-id", secrets.private_id.clone(), "plain"),
+        ("redaction-key", secrets.redaction_key.clone(), "plain"),
+        ("sealed-text", secrets.sealed_text.clone(), "plain"),
+    ];
+    for (name, text, _) in &cases {
+        fs::write(planted.path(&format!("{name}.log")), format!("before {text} after")).expect("written");
+    }
+    // One that lies across the border of two pieces of a long file.
+    let long = format!("{}{secret}{}", "x".repeat((1 << 19) - 9), "x".repeat(1 << 19));
+    fs::write(planted.path("long.log"), long).expect("written");
+    let findings = Audited::new(&planted.folder).findings(Audit::Leakage);
+    for (name, _, expected) in &cases {
+        let found: Vec<&str> = (findings.iter())
+            .filter(|finding| finding.place.starts_with(&format!("{name}.log,")))
+            .map(|finding| finding.found.as_str())
+            .collect();
+        assert!(found.len() == 1 && found[0].ends_with(&format!("({expected})")), "{name}: {found:?}");
+    }
+    assert!(findings.iter().any(|finding| finding.place == format!("long.log, byte {}", (1 << 19) - 9)));
+    assert_eq!(findings.len(), cases.len() + 1);
+}
+
+#[test]
+fn a_missing_verdict_that_became_a_zero() {
+    let planted = Planted::new();
+    planted.forge(|records| {
+        let missing = records.iter_mut().find_map(|record| match record {
+            Record::Score(score) if score.score.score().is_none() => Some(score),
+            _ => None,
+        });
+        missing.expect("a cell without a verdict").score = RecordedScore::Exact("0".to_owned());
+        let missing = records.iter().filter(|r| matches!(r, Record::Score(s) if s.score.score().is_none())).count();
+        for record in records {
+            if let Record::Audit(audit) = record
+                && audit.name == "no-verdict"
+            {
+                audit.faults = missing as u64;
+            }
+        }
+    });
+    planted.catch(&QUICK, Audit::NoVerdict, "score", "a score although 0 of");
+
+    // The same cell in the table alone: the pair has no verdict, and the table says that none is missing.
+    let planted = Planted::new();
+    planted.edit_json("tables/tables.json", |tables| {
+        let row = row_of(tables, "B.2", "csps");
+        row["no_verdict"] = json!(1);
+        row["conditional_asr"]["n"] = json!(row["conditional_asr"]["n"].as_u64().expect("a denominator") - 1);
+    });
+    planted.catch(&QUICK, Audit::NoVerdict, "table B.2, csps", "1");
+
+    let planted = Planted::new();
+    planted.edit_text("ledger.jsonl", |text| text.replacen("{\"exact\":", "{\"no_verdict\":\"why\",\"exact\":", 1));
+    let findings = planted.findings(Audit::NoVerdict);
+    assert!(findings.iter().any(|finding| finding.found.contains("[\"exact\", \"no_verdict\"]")), "{findings:#?}");
+}
+
+fn row_of<'t>(tables: &'t mut Value, id: &str, evaluator: &str) -> &'t mut Value {
+    let tables = tables["tables"].as_array_mut().expect("tables");
+    let table = tables.iter_mut().find(|table| table["id"] == id).expect(id);
+    let rows = table["rows"].as_array_mut().expect("rows");
+    let named = |row: &&mut Value| row["evaluator"] == evaluator || row["target"] == evaluator;
+    rows.iter_mut().find(named).expect(evaluator)
+}
+
+#[test]
+fn a_score_of_other_bytes() {
+    let planted = Planted::new();
+    planted.forge(|records| {
+        let others: Vec<String> = (records.iter())
+            .filter_map(|r| if let Record::Honest(r) = r { Some(r.payload.clone()) } else { None })
+            .collect();
+        let score = records.iter_mut().find_map(|record| match record {
+            Record::Score(score) if score.evaluator == "csps" => Some(score),
+            _ => None,
+        });
+        let score = score.expect("a score");
+        score.payload = others.into_iter().find(|other| *other != score.payload).expect("another payload");
+    });
+    planted.catch(&QUICK, Audit::SamePayload, "csps", "");
+
+    let planted = Planted::new();
+    let mut bytes = fs::read(planted.first_of("objects/payloads")).expect("a payload");
+    bytes.push(b' ');
+    fs::write(planted.first_of("objects/payloads"), bytes).expect("written");
+    let findings = planted.findings(Audit::SamePayload);
+    assert!(findings.iter().any(|f| f.expected.contains("the hash of the bytes there")), "{findings:#?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sandbox_that_holds_less_than_is_claimed() {
+    let mut audited = Audited::new(clean_run());
+    audited.tier = Some(0);
+    let findings = audited.findings(Audit::PrivateAccess);
+    let open =
+        |id: &str| findings.iter().any(|f| f.place.starts_with(&format!("probe {id} ")) && f.found.contains("open"));
+    for id in ["tcp-connect", "fork", "exec-other"] {
+        assert!(open(id), "{id}: {findings:#?}");
+    }
+    // A program that runs no probe is no evidence.
+    audited.tier = None;
+    audited.program = "/bin/true".into();
+    let findings = audited.findings(Audit::PrivateAccess);
+    assert!(findings.iter().all(|finding| finding.expected == "a report") && !findings.is_empty(), "{findings:#?}");
+}
+
+#[test]
+fn requests_that_were_not_made() {
+    let chosen = [&QUICK[..], &[Audit::Requests]].concat();
+    let planted = Planted::new();
+    planted.forge(|records| {
+        let mut judgements = records.iter_mut().filter_map(|record| match record {
+            Record::Judgement(judgement) if !judgement.exchanges.is_empty() => Some(judgement),
+            _ => None,
+        });
+        let (one, two) = (judgements.next().expect("one"), judgements.next().expect("two"));
+        std::mem::swap(&mut one.exchanges, &mut two.exchanges);
+    });
+    planted.catch(&chosen, Audit::Requests, "call 1", "exchange");
+
+    let planted = Planted::new();
+    let exchange = planted.first_below("objects/exchanges");
+    planted.edit_json(&exchange, |exchange| exchange["request"]["temperature"] = json!(1));
+    planted.catch(&chosen, Audit::Requests, "objects/exchanges", "");
+}
+
+#[test]
+fn a_run_that_does_not_happen_again() {
+    let chosen = [&QUICK[..], &[Audit::Reproduction]].concat();
+    let planted = Planted::new();
+    planted.forge(|records| {
+        let score = records.iter_mut().find_map(|record| match record {
+            Record::Score(score) if score.evaluator == "cape-max" => Some(score),
+            _ => None,
+        });
+        score.expect("a score").score = RecordedScore::Exact("3/7".to_owned());
+    });
+    planted.catch(&chosen, Audit::Reproduction, "cape-max", "another record");
+
+    let planted = Planted::new();
+    planted.edit_text("tables/tables.csv", |text| text.replacen('0', "1", 1));
+    planted.catch(&chosen, Audit::Reproduction, "tables/tables.csv", "other bytes");
+}
+
+#[test]
+fn a_certification_that_does_not_hold() {
+    let planted = Planted::new();
+    planted.forge_private(|record| match record {
+        PrivateRecord::Vectors { c_agent, .. } if c_agent.contains('1') => {
+            *c_agent = c_agent.replacen('1', "0", 1);
+            true
+        }
+        _ => false,
+    });
+    planted.catch(&QUICK, Audit::Certifier, "c_agent", "");
+
+    let planted = Planted::new();
+    planted.forge_private(|record| match record {
+        PrivateRecord::Code { code } if code == "eligible" => {
+            *code = "state_vector_mismatch".to_owned();
+            true
+        }
+        _ => false,
+    });
+    planted.catch(&QUICK, Audit::Certifier, "code", "state_vector_mismatch");
+
+    let planted = Planted::new();
+    planted.forge(|records| {
+        let honest = records.iter_mut().find_map(|r| if let Record::Honest(r) = r { Some(r) } else { None });
+        honest.expect("an honest record").p_agent = "1/7".to_owned();
+    });
+    planted.catch(&QUICK, Audit::Certifier, "honest", "1/7");
+}
+
+#[test]
+fn a_mutation_that_was_let_through() {
+    let planted = Planted::new();
+    planted.forge_private(|record| match record {
+        PrivateRecord::Control { forward: Some(forward), .. } if forward == "replay_mismatch" => {
+            *forward = "eligible".to_owned();
+            true
+        }
+        _ => false,
+    });
+    planted.catch(&QUICK, Audit::MutationControls, "forward certifier", "eligible");
+
+    let planted = Planted::new();
+    planted.forge(|records| {
+        let control = records.iter_mut().find_map(|r| if let Record::Control(r) = r { Some(r) } else { None });
+        control.expect("a control").as_expected = false;
+    });
+    planted.catch(&QUICK, Audit::MutationControls, "as_expected", "false");
+}
+
+#[test]
+fn cells_and_denominators_that_are_not_the_plans() {
+    let planted = Planted::new();
+    planted.forge(|records| {
+        let attempt = records.iter().find_map(|r| if let Record::Attempt(r) = r { Some(r.clone()) } else { None });
+        let second = AttemptRecord {
+            attempt: 2,
+            candidate: None,
+            payload: None,
+            steps: None,
+            score: None,
+            search: None,
+            eligible: false,
+            fault: None,
+            ..*attempt.expect("an attempt")
+        };
+        records.push(Record::Attempt(Box::new(second)));
+    });
+    planted.catch(&QUICK, Audit::Counts, "attempt 2", "a cell in the ledger");
+
+    let planted = Planted::new();
+    planted.edit_json("tables/tables.json", |tables| row_of(tables, "2", "csps")["coverage"]["n"] = json!(17));
+    planted.catch(&QUICK, Audit::Counts, "table 2, csps, coverage.n", "17");
+}
+
+#[test]
+fn the_command_reports_and_changes_nothing() {
+    let planted = Planted::new();
+    let run = planted.folder.display().to_string();
+    let before = audit_support::bytes_below(&planted.folder);
+    let program = certifier().display().to_string();
+    let only = ["--only", "same-payload,counts,no-verdict", "--certifier", &program];
+    let report = works(&[&["audit", &run, "--format", "json"][..], &only].concat());
+    let schema: Value = works(&["schema", "audit"]).json();
+    let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+    let errors: Vec<String> = validator.iter_errors(&report.json()).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let ids: Vec<Value> = report.json()["audits"].as_array().expect("audits").iter().map(|a| a["id"].clone()).collect();
+    assert_eq!(ids, [json!("no-verdict"), json!("same-payload"), json!("counts")]);
+    assert!(report.err.contains("same-payload: pass in"), "{}", report.err);
+    assert_eq!(audit_support::bytes_below(&planted.folder), before);
+    works(&[&["audit", &run, "--write"][..], &only].concat());
+    let mut after = audit_support::bytes_below(&planted.folder);
+    let written: Value = serde_json::from_slice(&after.remove("audit.json").expect("a report")).expect("JSON");
+    assert_eq!((written, after), (report.json(), before));
+
+    planted.edit_json("tables/tables.json", |tables| row_of(tables, "2", "csps")["coverage"]["n"] = json!(17));
+    let failed = parthack(&[&["audit", &run][..], &only].concat());
+    assert_eq!(failed.code, 1, "{}", failed.err);
+    assert!(failed.out.contains("FAULT table 2, csps, coverage.n: found 17, expected 1"), "{}", failed.out);
+    // Without packages the public audits still run, and the others say why they don't.
+    let nowhere = planted.path("nowhere").display().to_string();
+    let partly = works(&["audit", &run, "--only", "leakage,same-payload", "--certifier", &nowhere]);
+    assert!(partly.out.contains("leakage            not-run") && partly.out.contains("1 passed, 0 failed, 1 not run"));
+    let unknown = parthack(&["audit", &run, "--only", "everything"]);
+    assert!(unknown.code == 2 && unknown.err.contains("serializer-schema"), "{}", unknown.err);
+}
