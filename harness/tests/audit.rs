@@ -205,10 +205,14 @@ fn leaks_are_found_in_every_encoding() {
             .filter(|finding| finding.place.starts_with(&format!("{name}.log,")))
             .map(|finding| finding.found.as_str())
             .collect();
-        assert!(found.len() == 1 && found[0].ends_with(&format!("({expected})")), "{name}: {found:?}");
+        // What is percent-encoded is hexadecimal with separators too.
+        assert!(found.iter().any(|found| found.ends_with(&format!("({expected})"))), "{name}: {found:?}");
+        let secret = |at: usize| found[at].split(" (").next();
+        assert!((0..found.len()).all(|at| secret(at) == secret(0)), "{name}: {found:?}");
     }
     assert!(findings.iter().any(|finding| finding.place == format!("long.log, byte {}", (1 << 19) - 9)));
-    assert_eq!(findings.len(), cases.len() + 1);
+    let of_a_case = |place: &str| cases.iter().any(|(name, ..)| place.starts_with(&format!("{name}.log,")));
+    assert!(findings.iter().all(|f| of_a_case(&f.place) || f.place.starts_with("long.log")), "{findings:#?}");
 }
 
 #[test]
@@ -286,7 +290,7 @@ fn a_sandbox_that_holds_less_than_is_claimed() {
     let findings = audited.findings(Audit::PrivateAccess);
     let open =
         |id: &str| findings.iter().any(|f| f.place.starts_with(&format!("probe {id} ")) && f.found.contains("open"));
-    for id in ["tcp-connect", "fork", "exec-other"] {
+    for id in ["write-tmp", "parent-cmdline", "fork"] {
         assert!(open(id), "{id}: {findings:#?}");
     }
     // A program that runs no probe is no evidence.
@@ -388,7 +392,11 @@ fn a_mutation_that_was_let_through() {
 fn cells_and_denominators_that_are_not_the_plans() {
     let planted = Planted::new();
     planted.forge(|records| {
-        let attempt = records.iter().find_map(|r| if let Record::Attempt(r) = r { Some(r.clone()) } else { None });
+        // Of a development task: tables assert the counts of held-out ones themselves, and are not printed without.
+        let attempt = records.iter().find_map(|r| match r {
+            Record::Attempt(r) if r.task == "PH-D01" => Some(r.clone()),
+            _ => None,
+        });
         let second = AttemptRecord {
             attempt: 2,
             candidate: None,

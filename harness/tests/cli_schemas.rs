@@ -108,6 +108,28 @@ fn runs() {
         accepts(&ledger, "ledger", &serde_json::from_str(line).expect("JSON"));
     }
     assert!(text.lines().count() > 50, "{text}");
+    let whole = |name: &str| -> Value {
+        let bytes = fs::read(folder.path().join("run").join(name)).expect(name);
+        serde_json::from_slice(&bytes).expect("JSON")
+    };
+    for name in ["manifest", "complete"] {
+        let (validator, mut value) = (validator(name), whole(&format!("{name}.json")));
+        accepts(&validator, name, &value);
+        value["surprise"] = json!(1);
+        refuses(&validator, "an unknown key", &value);
+    }
+    let (private, mut codes) = (validator("private-ledger"), 0);
+    let text = fs::read_to_string(folder.path().join("run/private/certifications.jsonl")).expect("private records");
+    for line in text.lines() {
+        let mut line: Value = serde_json::from_str(line).expect("JSON");
+        accepts(&private, "private-ledger", &line);
+        if line["record"]["kind"] == "code" {
+            line["record"]["code"] = json!("perhaps");
+            refuses(&private, "a code that is none", &line);
+            codes += 1;
+        }
+    }
+    assert!(codes > 0, "{text}");
     refuses(&ledger, "a record of no kind", &json!({"cell": "", "hash": "", "record": {"kind": "nothing"}}));
 }
 
@@ -143,6 +165,7 @@ fn protocols() {
         json!({"hello": "parthack.certifier/1", "operator_key": "0123456789abcdef"}),
         json!({"id": 1, "request": {"op": "open_attempt", "task": "PH-D01", "target": "csps", "budget": 3}}),
         json!({"id": 2, "request": {"op": "attempt", "session": 1, "candidate": "{}"}}),
+        json!({"id": 4, "request": {"op": "scan", "session": 1, "text": "public"}}),
         json!({"id": 3, "request": {"op": "certify", "session": 1, "task": "PH-D01", "steps": [{"op": "wait"}]}}),
     ] {
         accepts(&certifier, "a line", &line);

@@ -87,6 +87,8 @@ mod linux {
     struct Tried {
         id: String,
         what: String,
+        /// The tier from which on it is claimed to be blocked.
+        from: u8,
         /// Claimed to be blocked at the highest tier.
         claimed: bool,
         blocked: bool,
@@ -135,6 +137,7 @@ mod linux {
             deeds: Vec::new(),
         };
         let Some(highest) = report.highest else { return Ok(seen) };
+        let dropped = report.runs_as != report.uid;
         let host = Host { program: program.to_path_buf(), arguments: vec![COMMAND.to_owned()] };
         let confined = probe(&host, tier.unwrap_or(highest), Selection::Quick)?;
         let without = control(&host, Selection::Quick)?;
@@ -142,7 +145,8 @@ mod linux {
             seen.probes.push(Tried {
                 id: probe.id.to_owned(),
                 what: probe.what.to_owned(),
-                claimed: probe.claimed(highest, report.runs_as != report.uid),
+                from: if dropped { probe.claim.dropped } else { probe.claim.unprivileged }.number(),
+                claimed: probe.claimed(highest, dropped),
                 blocked: verdict.is_blocked(),
                 says: says(verdict),
                 open_without: free.verdict.is_open(),
@@ -232,7 +236,7 @@ mod linux {
             if tried.claimed && !tried.blocked {
                 outcome.finds(place.as_str(), tried.says.as_str(), format!("blocked at tier {highest}"));
             }
-            outcome.details.push(format!("{place}: {}", tried.says));
+            outcome.details.push(format!("{place}: {}, claimed from tier {}", tried.says, tried.from));
             if tried.blocked {
                 *mechanisms.entry(&tried.says).or_default() += 1;
             } else if !tried.claimed {

@@ -48,7 +48,16 @@ impl<'j> Context<'j> {
             let message = format!("the run is of another suite: found suite hash {found}, expected {expected}");
             return Err(RunError::usage(message, "name the suite that the run was over with --suite"));
         }
+        if !folder.ledger().is_file() {
+            // Says how to go on with an unfinished run.
+            read_ledger(&folder, &manifest)?;
+        }
         Ok(Context { job, folder, manifest })
+    }
+
+    /// A file of the run folder; one that can't be read is a finding.
+    pub(super) fn file(&self, name: &str, outcome: &mut Outcome) -> Option<Vec<u8>> {
+        fs::read(self.folder.path(name)).map_err(|error| outcome.finds(name, error.to_string(), "a file")).ok()
     }
 
     /// The ledger; one that does not chain ends the audit with that as its finding.

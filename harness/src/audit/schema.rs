@@ -32,14 +32,18 @@ const JOURNAL_RECORD: &str = "journal record";
 
 pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), RunError> {
     let validators = Validators::new()?;
+    for (schema, name, form) in [
+        ("manifest", "manifest.json", Bytes::Canonical),
+        ("complete", "complete.json", Bytes::Canonical),
+        ("tables", "tables/tables.json", Bytes::Any),
+    ] {
+        if let Some(bytes) = context.file(name, outcome) {
+            validators.check(outcome, schema, name, bytes.strip_suffix(b"\n").unwrap_or(&bytes), form);
+        }
+    }
     let mut check = |name: &str, place: &str, bytes: &[u8], form: Bytes| {
         validators.check(outcome, name, place, bytes, form);
     };
-    for file in ["manifest", "complete"] {
-        let name = format!("{file}.json");
-        let bytes = read(&context.folder.path(&name))?;
-        check(file, &name, bytes.strip_suffix(b"\n").unwrap_or(&bytes), Bytes::Canonical);
-    }
     for (number, line) in (1..).zip(lines(&read(&context.folder.ledger())?)) {
         check("ledger", &format!("ledger.jsonl, line {number}"), line, Bytes::Canonical);
     }
@@ -49,7 +53,6 @@ pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), 
             check("private-ledger", &place, line, Bytes::Canonical);
         }
     }
-    check("tables", "tables/tables.json", &read(&context.folder.path("tables/tables.json"))?, Bytes::Any);
     for Listed { name, path } in files_below(&context.folder.path("objects"), &[])? {
         let bytes = read(&path)?;
         let place = format!("objects/{name}");
