@@ -71,7 +71,7 @@ pub struct ScanHit {
     pub encoding: String,
     /// Offset of its first byte in the text.
     pub at: usize,
-    /// Bytes of the text that it takes up.
+    /// Bytes of the text that it takes up; where the last character is escaped, less the rest of the escape.
     pub length: usize,
 }
 
@@ -181,7 +181,9 @@ impl Scanner {
                 if !found.insert((secret, encoding)) || hits.len() == MAX_HITS {
                     continue;
                 }
-                let place = view.origin[hit.start()]..view.origin[hit.end() - 1] + 1;
+                let last = view.origin[hit.end() - 1];
+                let end = (last + 1..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+                let place = view.origin[hit.start()]..end;
                 let (task, secret) = &self.secrets[secret];
                 let plainly = how.is_empty() && encoding.traces(&secret.text).iter().any(|t| stands(text, &place, t));
                 let how = if plainly || !how.is_empty() { how } else { ", split" };
