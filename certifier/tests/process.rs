@@ -120,6 +120,26 @@ fn evidence() {
     assert_eq!(illegal.code(), Some("illegal_action"));
 }
 
+#[test]
+fn scans_tell_places_and_no_secret() {
+    let mut certifier = start(Some(KEY));
+    let session = certifier.open_evidence(KEY).expect("a session");
+    let canary = certifier.canaries(session).expect("canaries")[0].1[0].clone();
+    let clean = certifier.scan(session, "nothing of \u{fc}ber interest").expect("a scan");
+    assert!(clean.hits.is_empty() && clean.secrets > clean.canaries && clean.canaries >= 8, "{clean:?}");
+    let text = format!("{{\"text\":\"before {canary} after\"}}");
+    let found = certifier.scan(session, &text).expect("a scan");
+    assert_eq!((found.found, found.hits.len()), (1, 1));
+    let hit = &found.hits[0];
+    assert_eq!(
+        (hit.secret.as_str(), hit.encoding.as_str(), hit.at),
+        ("canary 0", "plain", text.find(&canary).expect("it"))
+    );
+    assert!(!format!("{found:?}").contains(&canary));
+    let attempts = certifier.open_attempt("PH-D01", "csps", 1).expect("a session");
+    assert_eq!(certifier.scan(attempts, &text).expect_err("no evidence").code(), Some("unknown_session"));
+}
+
 fn read_steps(steps: &Value) -> Vec<Step> {
     let text = json!({"format": "parthack.candidate/1", "task_id": "PH-D01", "steps": steps}).to_string();
     Candidate::read(text.as_bytes()).expect("steps").steps

@@ -2,12 +2,14 @@
 
 mod audit_support;
 mod cli_support;
+mod loopback;
 
 use std::fs;
 use std::path::Path;
 
 use audit_support::{Audited, Planted, base64, clean_run, secrets};
-use cli_support::{certifier, parthack, works};
+use cli_support::{certifier, command, finish, parthack, works};
+use loopback::Loopback;
 use parthack::audit::{Audit, AuditVerdict};
 use parthack::ledger::{AttemptRecord, PrivateRecord, Record, RecordedScore};
 use parthack_env::canonical::Hash;
@@ -318,6 +320,31 @@ fn requests_that_were_not_made() {
     let exchange = planted.first_below("objects/exchanges");
     planted.edit_json(&exchange, |exchange| exchange["request"]["temperature"] = json!(1));
     planted.catch(&chosen, Audit::Requests, "objects/exchanges", "");
+}
+
+/// A model attacks and judges; its answers are recorded in the run alone.
+#[test]
+fn a_run_with_a_model_as_the_attacker_passes() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let (server, out) = (Loopback::start(), scratch.path().join("run"));
+    let mut command = command();
+    command.env("OPENAI_API_KEY", "sk-of-a-test-0815").env("OPENAI_BASE_URL", &server.url);
+    command.args(["run", "--tasks", "PH-D01,PH-H05", "--resamples", "100", "--model-mode", "live"]);
+    command.args(["--attacker", "llm", "--budget", "2", "--feedback", "public-score"]);
+    command.args(["--targets", "historical-milestone", "--evaluators", "historical-milestone,csps,llm-judge"]);
+    command.args(["--role", "attacker=openai/gpt-4.1-mini", "--role", "judge=openai/gpt-4.1-mini"]);
+    command.arg("--certifier").arg(certifier()).arg("--out").arg(&out);
+    let ended = finish(command);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let asked = server.requests();
+    let chosen = [&QUICK[..], &[Audit::Requests, Audit::Reproduction]].concat();
+    let report = Audited::new(&out).run(&chosen);
+    for result in &report.results {
+        assert_eq!(result.verdict, AuditVerdict::Pass, "{}: {:#?}", result.audit.id(), result.outcome);
+    }
+    let requests = report.results.iter().find(|result| result.audit == Audit::Requests).expect("the audit");
+    assert_eq!(requests.outcome.counts.get("calls: attack, openai/gpt-4.1-mini"), Some(&4), "{:?}", requests.outcome);
+    assert_eq!(server.requests(), asked, "audits ask no model");
 }
 
 #[test]
