@@ -190,6 +190,7 @@ fn leaks_are_found_in_every_encoding() {
         ("json-in-json", json!(json!(format!("{head}\n{tail}")).to_string()).to_string(), "plain, escaped"),
         ("lines", format!("{head}\n    {tail}"), "plain, split"),
         ("separators", secret.chars().map(|c| format!("{c} ")).collect(), "plain, split"),
+        ("utf-16", secret.chars().map(|c| format!("{c}\0")).collect(), "plain, split"),
         ("list", json!([head, tail]).to_string(), "plain, split"),
         ("private-id", secrets.private_id.clone(), "plain"),
         ("redaction-key", secrets.redaction_key.clone(), "plain"),
