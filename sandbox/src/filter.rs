@@ -13,6 +13,8 @@ pub(crate) struct Shape {
     pub(crate) scratch: bool,
     /// Further threads are allowed.
     pub(crate) threads: bool,
+    /// Sockets of the Internet protocols are allowed.
+    pub(crate) network: bool,
     /// What the three unused registers of the one allowed `execve` hold.
     pub(crate) cookie: [u64; 3],
 }
@@ -194,6 +196,18 @@ const CHANGING_OLD: &[c_long] =
 #[cfg(not(target_arch = "x86_64"))]
 const CHANGING_OLD: &[c_long] = &[];
 
+/// Calls on sockets, for a program with network.
+const TALKING: &[c_long] = &[
+    libc::SYS_connect,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_recvmsg,
+    libc::SYS_recvmmsg,
+    libc::SYS_getsockopt,
+    libc::SYS_setsockopt,
+];
+
 const THREAD: u32 = libc::CLONE_THREAD as u32;
 const NEW_NAMESPACES: u32 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
@@ -255,7 +269,18 @@ pub(crate) fn confined(shape: &Shape) -> Vec<Rule> {
     let local = Condition::Low { argument: 0, mask: u32::MAX, value: libc::AF_UNIX as u32 };
     let stream = Condition::Low { argument: 1, mask: KIND, value: libc::SOCK_STREAM as u32 };
     rules.push(when(libc::SYS_socketpair, &[local, stream]));
-    rules.push(when(libc::SYS_sendto, &[Condition::Whole { argument: 4, value: 0 }]));
+    if shape.network {
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM] {
+                let family = Condition::Low { argument: 0, mask: u32::MAX, value: family as u32 };
+                let kind = Condition::Low { argument: 1, mask: KIND, value: kind as u32 };
+                rules.push(when(libc::SYS_socket, &[family, kind]));
+            }
+        }
+        rules.extend(TALKING.iter().copied().map(allow));
+    } else {
+        rules.push(when(libc::SYS_sendto, &[Condition::Whole { argument: 4, value: 0 }]));
+    }
     rules
 }
 
@@ -330,7 +355,13 @@ mod tests {
     const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 
     fn shape() -> Shape {
-        Shape { refuse_writing: true, scratch: false, threads: true, cookie: [0x1_0000_0001, 2, u64::MAX] }
+        Shape {
+            refuse_writing: true,
+            scratch: false,
+            threads: true,
+            network: false,
+            cookie: [0x1_0000_0001, 2, u64::MAX],
+        }
     }
 
     /// Name, call, arguments, allowed.
@@ -393,6 +424,15 @@ mod tests {
             ("thread", libc::SYS_clone, [thread, 0, 0, 0, 0, 0], false),
         ];
         check(&confined(&scratch), CONFINED_OTHERWISE, rows);
+        let network = Shape { network: true, ..shape() };
+        let rows: &[Row] = &[
+            ("socket", libc::SYS_socket, [inet, stream | cloexec, 0, 0, 0, 0], true),
+            ("local socket", libc::SYS_socket, [unix, stream, 0, 0, 0, 0], false),
+            ("raw socket", libc::SYS_socket, [inet, libc::SOCK_RAW as u64, 0, 0, 0, 0], false),
+            ("send to an address", libc::SYS_sendto, [3, 0, 0, 0, 1 << 40, 16], true),
+            ("listen", libc::SYS_listen, [3, 1, 0, 0, 0, 0], false),
+        ];
+        check(&confined(&network), CONFINED_OTHERWISE, rows);
     }
 
     #[test]

@@ -13,7 +13,7 @@
 //!
 //! # Tiers
 //!
-//! Four, each with all that the lower ones have. "Open" counts the probes of [`probes`] that still succeed, "reads" those that
+//! Four, each with all that the lower ones have. "Open" counts the probes of the module `probes` (Linux alone) that still succeed, "reads" those that
 //! read the planted secret; of 80 on Linux 6.18 with Landlock 7, where 68 succeed unconfined for a user without rights and 79
 //! for root.
 //!
@@ -51,12 +51,14 @@
 //! - A hard link to a private file that was planted in a readable folder is that file. [`Policy::private`] refuses to start
 //!   anything while a private file has a second link; keep private files encrypted as well.
 //! - A user who isn't root keeps the supplementary groups.
-//! - Access to one host by a relay: [`Network::Host`] is refused until there is one.
+//! - Access to one host by a relay: [`Network::Host`] is refused until there is one. [`Network::All`] lets a program connect to
+//!   whatever the host reaches, itself included; it can't listen.
 //!
 //! # Cost
 //!
-//! Start and exit, median of 300, two cores, optimized build (`cargo run -p parthack-sandbox --example startup`); the same as
-//! root and as another user within 0.2 ms:
+//! Start and exit on two cores, the same as root and as another user within 0.2 ms (`cargo run -p parthack-sandbox --example
+//! startup`). The first two rows are medians of 300 starts of an optimized build; the row of CPython is the median of 60 starts of
+//! an unoptimized one, which adds its own milliseconds to every tier but the plain spawn:
 //!
 //! | | plain spawn | tier 0 | tier 1 | tier 2 | tier 3 |
 //! |---|---|---|---|---|---|
@@ -103,9 +105,6 @@ mod layout;
 #[cfg(not(target_os = "linux"))]
 mod portable;
 #[cfg(target_os = "linux")]
-pub mod probes;
-#[cfg(not(target_os = "linux"))]
-#[path = "probes_elsewhere.rs"]
 pub mod probes;
 #[cfg(target_os = "linux")]
 mod program;

@@ -59,6 +59,9 @@ pub enum Network {
     None,
     /// One host through a relay.
     Host(String),
+    /// Whatever the host reaches over IP: all or nothing, for lack of a relay. The files that names and certificates are
+    /// looked up in become readable.
+    All,
 }
 
 /// A writable folder in memory, gone when the process ends.
@@ -142,15 +145,29 @@ impl Policy {
     /// `base`. Folders that many share (`/`, `/usr/bin`, `/tmp`, a home folder, …) are not added, only the file.
     #[must_use]
     pub fn readable_arguments(mut self, base: &Path) -> Self {
-        for argument in std::iter::once(self.program.as_os_str()).chain(self.arguments.iter().map(OsString::as_os_str))
-        {
-            let path = base.join(argument);
-            if path.is_file() {
-                let folder = path.parent().filter(|folder| !is_shared(folder));
-                self.read_only.push(folder.unwrap_or(&path).to_path_buf());
-            }
+        let named: Vec<PathBuf> = std::iter::once(self.program.as_os_str())
+            .chain(self.arguments.iter().map(OsString::as_os_str))
+            .map(|argument| base.join(argument))
+            .filter(|path| path.is_file())
+            .collect();
+        for path in named {
+            self.read_with_neighbours(&path);
         }
         self
+    }
+
+    /// Adds a file with its folder, and tells whether the folder was added: one that many share, or that overlaps a private
+    /// path, is not, only the file.
+    pub fn read_with_neighbours(&mut self, file: &Path) -> bool {
+        let folder = file.parent().filter(|folder| !is_shared(folder) && !self.overlaps_private(folder));
+        self.read_only.push(folder.unwrap_or(file).to_path_buf());
+        folder.is_some()
+    }
+
+    fn overlaps_private(&self, folder: &Path) -> bool {
+        let Ok(folder) = std::fs::canonicalize(folder) else { return false };
+        let hidden = self.private.iter().filter_map(|private| std::fs::canonicalize(private).ok());
+        hidden.into_iter().any(|hidden| hidden.starts_with(&folder) || folder.starts_with(&hidden))
     }
 
     /// Checks what can be checked without starting anything.
@@ -318,6 +335,12 @@ mod tests {
         let policy = Policy::new("/usr/bin/env")
             .arguments(["judge/main.py", "--flag", "/bin/sh"])
             .readable_arguments(folder.path());
-        assert_eq!(policy.read_only, [PathBuf::from("/usr/bin/env"), inner, PathBuf::from("/bin/sh")]);
+        assert_eq!(policy.read_only, [PathBuf::from("/usr/bin/env"), inner.clone(), PathBuf::from("/bin/sh")]);
+
+        // What lies beside something private is not shown with its folder.
+        std::fs::create_dir(inner.join("sealed")).expect("made");
+        let mut policy = Policy { private: vec![inner.join("sealed")], ..Policy::new("/bin/sh") };
+        assert!(!policy.read_with_neighbours(&inner.join("main.py")));
+        assert_eq!(policy.read_only, [inner.join("main.py")]);
     }
 }

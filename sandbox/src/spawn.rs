@@ -13,7 +13,7 @@ use crate::error::{Errno, Step};
 use crate::filter::{CONFINED_OTHERWISE, Shape, confined};
 use crate::identity::change;
 use crate::layout::{Kind, Layout, text};
-use crate::policy::{Identity, Policy};
+use crate::policy::{Identity, Network, Policy};
 use crate::program::{Launch, resolve};
 use crate::raw::child::{Change, END, Mounts, Plan, REHEARSED};
 use crate::raw::{calls, landlock, launch};
@@ -21,6 +21,18 @@ use crate::{SetUpError, Tier};
 
 /// Devices that are there for every program.
 const DEVICES: [&str; 2] = ["/dev/null", "/dev/urandom"];
+/// What names and certificates are looked up in: readable with network, where it is there.
+const LOOKED_UP: [&str; 9] = [
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
+    "/etc/gai.conf",
+    "/etc/services",
+    "/etc/ssl",
+    "/etc/pki",
+    "/usr/share/ca-certificates",
+    "/usr/local/share/ca-certificates",
+];
 /// Folders that the new root may be mounted over for a moment; the first that exists is taken.
 const STAGING: [&str; 4] = ["/tmp", "/proc", "/dev", "/mnt"];
 /// Below tier 3 the limit on threads counts all threads of the user, whose number changes; this many more are allowed.
@@ -100,7 +112,11 @@ struct Pipes {
 fn start(policy: &Policy, tier: Tier, launch: &Launch, rehearse: bool) -> Result<Started, SetUpError> {
     let failed = |step: Step| move |errno: Errno| SetUpError::Step { tier, step, errno, subject: None };
     let (mut plan, ends, mut pipes) = prepare(policy, tier, launch, rehearse)?;
-    let namespaces = if tier == Tier::Full { launch::NAMESPACES } else { 0 };
+    let namespaces = match (tier, &policy.network) {
+        (Tier::Full, Network::All) => launch::NAMESPACES & !launch::NETWORK,
+        (Tier::Full, _) => launch::NAMESPACES,
+        _ => 0,
+    };
     let (number, process) = launch::launch(&mut plan, namespaces).map_err(failed(Step::Clone))?;
     drop(ends);
     let cpu_seconds = policy.limits.cpu_seconds;
@@ -147,7 +163,7 @@ fn prepare(policy: &Policy, tier: Tier, launch: &Launch, rehearse: bool) -> Resu
     let (status_read, status_write) = calls::pipe().map_err(failed(Step::Prepare))?;
     let version = if tier >= Tier::Landlocked { landlock::version().map_err(failed(Step::Ruleset))? } else { 0 };
     let ruleset = (tier >= Tier::Landlocked)
-        .then(|| landlock::reading(version, &layout))
+        .then(|| landlock::reading(version, &layout, policy.network == Network::All))
         .transpose()
         .map_err(|(errno, subject)| SetUpError::Step { tier, step: Step::Ruleset, errno, subject: Some(subject) })?
         .map(|ruleset| calls::raise(ruleset).map_err(failed(Step::Ruleset)))
@@ -221,6 +237,11 @@ fn layout(policy: &Policy, tier: Tier, launch: &Launch) -> Result<Layout, SetUpE
             layout.add(path, false)?;
         }
     }
+    if policy.network == Network::All {
+        for path in LOOKED_UP.map(Path::new).into_iter().filter(|path| path.exists()) {
+            layout.add(path, false)?;
+        }
+    }
     Ok(layout)
 }
 
@@ -229,6 +250,7 @@ fn filter(policy: &Policy, tier: Tier, cookie: [u64; 3]) -> Result<Program, Errn
         refuse_writing: tier < Tier::Landlocked,
         scratch: policy.scratch.is_some(),
         threads: policy.limits.threads > 0,
+        network: policy.network == Network::All,
         cookie,
     };
     let machine = MACHINE.ok_or(Errno(libc::ENOSYS))?;

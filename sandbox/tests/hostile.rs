@@ -5,7 +5,9 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use parthack_sandbox::{Bounds, Confined, End, Finished, Identity, Limits, Policy, Stopped, Tier, detect, spawn};
+use parthack_sandbox::{
+    Bounds, Confined, End, Finished, Identity, Limits, Network, Policy, Stopped, Tier, detect, spawn,
+};
 
 /// A shell script: the shell's own commands need no further process.
 fn script(text: &str) -> Policy {
@@ -254,5 +256,32 @@ fn pipes_can_be_used_line_by_line() {
         }
         drop(stdin);
         assert!(confined.wait(None).expect("waited").expect("an end").success(), "{tier}");
+    }
+}
+
+/// Python connects to a port of this test: refused without network, and heard with it, at every tier that cuts it off.
+#[test]
+fn network_is_all_or_nothing() {
+    use std::io::Write as _;
+    if !PathBuf::from("/usr/bin/python3").exists() {
+        assert!(std::env::var_os("CI").is_none(), "python3 must be there in CI");
+        return println!("SKIPPED: no /usr/bin/python3");
+    }
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.write_all(b"heard\n");
+        }
+    });
+    let text = format!("import socket; print(socket.create_connection(('127.0.0.1', {port})).recv(9).decode())");
+    let policy = Policy::new("/usr/bin/python3").arguments(["-I", "-c", &text]);
+    let all = Policy { network: Network::All, ..policy.clone() };
+    for tier in tiers().into_iter().filter(|tier| *tier >= Tier::Filtered) {
+        let refused = run(&policy, tier, &Bounds::default());
+        assert!(!refused.exit.success() && refused.output.is_empty(), "{tier}");
+        let heard = run(&all, tier, &Bounds::default());
+        let said = String::from_utf8_lossy(&heard.errors).into_owned();
+        assert_eq!(String::from_utf8_lossy(&heard.output).trim(), "heard", "{tier}: {said}");
     }
 }

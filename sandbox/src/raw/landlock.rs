@@ -68,9 +68,17 @@ pub(crate) fn scratch_rights(version: u32) -> u64 {
 
 /// A ruleset that handles everything and allows nothing.
 pub(crate) fn nothing(version: u32) -> Result<OwnedFd, Errno> {
+    ruleset(version, BIND | CONNECT)
+}
+
+/// The rights over TCP: to take a port, and to connect.
+const BIND: u64 = 1;
+const CONNECT: u64 = 2;
+
+fn ruleset(version: u32, network: u64) -> Result<OwnedFd, Errno> {
     let ruleset = Ruleset {
         files: all_rights(version),
-        network: if version >= 4 { 3 } else { 0 },
+        network: if version >= 4 { network } else { 0 },
         scopes: if version >= 6 { 3 } else { 0 },
     };
     let arguments = [(&raw const ruleset) as usize, size_of::<Ruleset>(), 0, 0, 0, 0];
@@ -80,10 +88,11 @@ pub(crate) fn nothing(version: u32) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) })
 }
 
-/// A ruleset that allows reading what the layout says.
-pub(crate) fn reading(version: u32, layout: &Layout) -> Result<OwnedFd, (Errno, String)> {
+/// A ruleset that allows reading what the layout says, and connections if there is to be network.
+pub(crate) fn reading(version: u32, layout: &Layout, network: bool) -> Result<OwnedFd, (Errno, String)> {
     let about = |path: &Path, error: Errno| (error, path.display().to_string());
-    let ruleset = nothing(version).map_err(|error| (error, "ruleset".to_owned()))?;
+    let refused = if network { BIND } else { BIND | CONNECT };
+    let ruleset = ruleset(version, refused).map_err(|error| (error, "ruleset".to_owned()))?;
     for (path, readable) in &layout.readable {
         let mut allowed = match readable.kind {
             Kind::Folder => rights::READ_FILE | rights::READ_DIR,

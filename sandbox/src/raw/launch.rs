@@ -15,6 +15,9 @@ pub(crate) const NAMESPACES: u64 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP) as u64;
 
+/// The one of them that cuts off the network.
+pub(crate) const NETWORK: u64 = libc::CLONE_NEWNET as u64;
+
 /// What the kernel calls `struct clone_args`, in its first version.
 #[repr(C)]
 #[derive(Default)]
