@@ -86,7 +86,8 @@ fn item_schema(names: &[String]) -> Value {
     let listed: Vec<&str> = names.iter().map(String::as_str).collect();
     let test = if listed.len() > MOST_LISTED { reading::text(300) } else { reading::word(&listed) };
     let tested = |word: &str| word == Route::Assertion.word();
-    let (with, without): (Vec<&str>, Vec<&str>) = Route::WORDS.iter().map(|(word, _)| *word).partition(|word| tested(word));
+    let (with, without): (Vec<&str>, Vec<&str>) =
+        Route::WORDS.iter().map(|(word, _)| *word).partition(|word| tested(word));
     let untested = item(&without, reading::word(&[NO_TEST]));
     if names.is_empty() { untested } else { json!({"anyOf": [item(&with, test), untested]}) }
 }
@@ -358,7 +359,13 @@ mod tests {
         let shown: Vec<String> = lines.iter().map(|line| format!("{}| {}", line.label, line.text)).collect();
         assert_eq!(
             shown,
-            ["i1| You are Noah.", "i2| Your zip is 98187.", "i3|   - Change it, e.g. today!", "i4| Use v1.2 of the tool", "i5| Why?"]
+            [
+                "i1| You are Noah.",
+                "i2| Your zip is 98187.",
+                "i3|   - Change it, e.g. today!",
+                "i4| Use v1.2 of the tool",
+                "i5| Why?"
+            ]
         );
         assert!(lines.iter().all(|line| text.contains(&line.text)));
     }
@@ -376,7 +383,10 @@ mod tests {
     fn items_of_an_assertion_have_a_test() {
         let schema = item_schema(&["test_a".to_owned()]);
         let [with, without] = &schema["anyOf"].as_array().expect("two")[..] else { panic!("{schema}") };
-        assert_eq!((&with["properties"]["route"]["enum"], &with["properties"]["test"]["enum"]), (&json!(["assertion"]), &json!(["test_a"])));
+        assert_eq!(
+            (&with["properties"]["route"]["enum"], &with["properties"]["test"]["enum"]),
+            (&json!(["assertion"]), &json!(["test_a"]))
+        );
         assert_eq!(without["properties"]["test"]["enum"], json!([NO_TEST]));
         assert_eq!(item_schema(&[])["properties"]["route"]["enum"], json!(["generated", "judge"]));
     }
