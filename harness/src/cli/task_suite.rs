@@ -32,7 +32,7 @@ pub(super) struct Args {
     id: String,
     /// Version of the suite
     #[arg(long, default_value = "1", value_name = "TEXT")]
-    version: String,
+    suite_version: String,
     /// A sentence about the suite
     #[arg(long, default_value = "", hide_default_value = true, value_name = "TEXT")]
     description: String,
@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     }
     let description =
         if args.description.is_empty() { format!("{} tasks", entries.len()) } else { args.description.clone() };
-    let text = suite_manifest(&args.id, &args.version, &description, &entries)
+    let text = suite_manifest(&args.id, &args.suite_version, &description, &entries)
         .map_err(|error| Failure::Bug(error.to_string()))?;
     replace(&args.folder.join(SUITE_FILE), text.as_bytes())?;
     let suite = Suite::load(&args.folder)?;

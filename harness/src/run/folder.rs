@@ -80,7 +80,14 @@ pub struct RunFolder {
 /// The right to work in a run folder, given back when dropped.
 #[derive(Debug)]
 pub struct FolderLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for FolderLock {
+    /// Unlocks rather than closes: a process that is just being started may hold a copy of the descriptor for a moment.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 /// In what state a run folder was found.
@@ -222,7 +229,7 @@ impl RunFolder {
         let file = options.create(true).truncate(false).write(true).open(&path);
         let file = file.map_err(|error| RunError::storage("cannot write", &path, error))?;
         match file.try_lock() {
-            Ok(()) => Ok(FolderLock { _file: file }),
+            Ok(()) => Ok(FolderLock { file }),
             Err(TryLockError::WouldBlock) => Err(RunError::Busy { folder: self.root.clone() }),
             Err(TryLockError::Error(error)) => Err(RunError::storage("cannot lock", &path, error)),
         }

@@ -167,8 +167,10 @@ fn block<'u>(name: &str, user: &'u str) -> Vec<(&'u str, &'u str)> {
 /// speaks of misquoting is misquoted.
 fn checklist(user: &str, schema: &Value, draws: &mut Draws) -> Value {
     const WORDS: [&str; 6] = ["address", "refund", "exchange", "receipt", "delivery", "greeting"];
-    let test = &schema["properties"]["items"]["items"]["properties"]["test"]["enum"];
-    let tests: Vec<&str> = test.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let item = &schema["properties"]["items"]["items"];
+    let kinds = item["anyOf"].as_array().map_or(std::slice::from_ref(item), Vec::as_slice);
+    let tests = kinds.iter().filter_map(|kind| kind["properties"]["test"]["enum"].as_array()).flatten();
+    let tests: Vec<&str> = tests.filter_map(Value::as_str).collect();
     let lines = block("instruction", user);
     let words: Vec<Vec<&str>> = lines.iter().map(|(_, text)| text.split(' ').collect()).collect();
     let quotes = words.iter().flat_map(|words| words.chunks_exact(5)).map(|words| words.join(" "));
