@@ -327,13 +327,13 @@ def _holds(predicate: Predicate, state: StateView) -> bool:
     if kind == "exists":
         return True
     test, key = _FIELD_TESTS[kind]
-    field = predicate["field"]
-    return field in entity.fields and _TESTS[test](predicate[key], entity.fields[field])
+    # A creation's diff leaves out what stays unset: that reads as null.
+    return _TESTS[test](predicate[key], entity.fields.get(predicate["field"]))
 
 
 def _passes(entity: EntityView, terms: Sequence[Mapping[str, Any]]) -> bool:
     return entity.is_live and all(
-        term["field"] in entity.fields and _TESTS[test](term[test], entity.fields[term["field"]])
+        _TESTS[test](term[test], entity.fields.get(term["field"]))
         for term in terms
         for test in term
         if test != "field"
