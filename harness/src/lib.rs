@@ -9,6 +9,7 @@ pub mod failure;
 pub mod gcpc;
 pub mod ledger;
 pub mod locate;
+pub mod plugin;
 pub mod published;
 pub mod release_check;
 pub mod run;

@@ -96,7 +96,7 @@ fn bars_decide_the_exit_code() {
     let nobody = stress("no-such-evaluator", &[]);
     assert!(nobody.code == 2 && nobody.err.contains("exec:'COMMAND'"), "{}", nobody.err);
     let absent = stress("exec:./no-such-file", &[]);
-    assert!(absent.code == 2 && absent.err.contains("no file"), "{}", absent.err);
+    assert!(absent.code == 2 && absent.err.contains("no such file"), "{}", absent.err);
 }
 
 /// Every fault has its code, ends the run in 5, and never becomes a score.
@@ -104,29 +104,28 @@ fn bars_decide_the_exit_code() {
 fn hostile_programs_are_survived() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, body, fault) in [
-        (
-            "silent",
-            "i=0; while read -r line; do i=$((i+1)); if [ $i -eq 10 ]; then while read -r line; do :; done; fi; echo 0.5; done",
-            "timed_out",
-        ),
+        ("silent", "while :; do read -r line; done", "timed_out"),
         ("dies", "exit 3", "crashed"),
-        ("dies-later", "read -r line; echo 0.5; read -r line; exit 4", "crashed"),
-        ("words", "while read -r line; do echo hello; done", "bad_json"),
+        ("words", "while read -r line; do echo hello; done", "wrong_line"),
         ("nan", "while read -r line; do echo NaN; done", "not_finite"),
         ("large", "while read -r line; do echo 1.2; done", "out_of_range"),
-        ("bytes", "while read -r line; do printf '\\377\\376\\n'; done", "bad_utf8"),
-        ("twice", "while read -r line; do echo 0.5; echo 0.6; done", "answered_twice"),
+        ("bytes", "while read -r line; do printf '\\377\\376\\n'; done", "wrong_line"),
+        ("twice", "while read -r line; do echo 0.5; echo 0.6; done", "unsolicited"),
         ("cites", "while read -r line; do echo '{\"score\":0.5,\"cites\":[\"/nowhere\"]}'; done", "bad_cite"),
-        ("flood", "while :; do printf '%0100000d' 0; done", "flood"),
-        ("closed", "exec 1>&-; while read -r line; do :; done", "crashed"),
+        ("long", "while :; do printf '%0100000d' 0; done", "too_long"),
+        ("flood", "while :; do echo 0.5; done", "flood"),
+        ("closed", "exec 1>&-; while read -r line; do :; done", "ended_early"),
+        ("forks", "while read -r line; do ( echo 0.5 ) & wait; done", "crashed"),
+        ("eats", "x=0123456789; while :; do x=$x$x; done", "crashed"),
+        ("order", "while read -r line; do echo '{\"id\":7,\"score\":0.5}'; done", "out_of_order"),
         (
             "deep",
             "x='['; i=0; while [ $i -lt 12 ]; do x=$x$x; i=$((i+1)); done; while read -r line; do echo \"$x\"; done",
-            "bad_json",
+            "wrong_line",
         ),
     ] {
         let evaluator = script(folder.path(), name, body);
-        let timeout = if name == "silent" { "1" } else { "5" };
+        let timeout = if matches!(name, "silent" | "closed") { "1" } else { "3" };
         let mut command = command();
         command.env("PARTHACK_CERTIFIER", certifier());
         command.args([
@@ -140,6 +139,8 @@ fn hostile_programs_are_survived() {
             "0",
             "--format",
             "json",
+            "--memory",
+            "64",
         ]);
         command.args(["--timeout", timeout]);
         let done = finish(command);
@@ -150,6 +151,77 @@ fn hostile_programs_are_survived() {
         let missing: u64 = faults.values().filter_map(Value::as_u64).sum();
         assert_eq!(value["no_verdict"].as_u64(), Some(missing), "{name}: {value}");
     }
+}
+
+/// What a program must not reach it can't: sealed packages, other people's files, the process that started it, the network.
+#[test]
+fn programs_are_confined() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let outside = std::env::temp_dir().join(format!("parthack-written-by-an-evaluator-{}", std::process::id()));
+    let sealed = workspace().join("sealed/pb-cste-1/PH-H10.sealed");
+    assert!(sealed.is_file(), "{}", sealed.display());
+    let body = format!(
+        "kill -9 $PPID; echo x > '{}'; while read -r line; do if read -r secret < '{}'; then echo 1; else echo '{{\"no_verdict\":\"unread\"}}'; fi; done",
+        outside.display(),
+        sealed.display()
+    );
+    let evaluator = script(folder.path(), "thief", &body);
+    let done = stress(&evaluator, &["--format", "json"]);
+    let value = report(&done);
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert_eq!((&value["faults"], &value["no_verdict"]), (&json!({}), &value["payloads"]), "{value}");
+    assert!(!outside.exists(), "{}", outside.display());
+    let isolation = value["isolation"].as_str().expect("a text");
+    assert!(isolation.contains("tier") && isolation.contains("probes inside it were blocked"), "{isolation}");
+    let unknown = stress(&evaluator, &["--require-sandbox", "4"]);
+    assert!(unknown.code == 2 && unknown.err.contains("no tier 4"), "{}", unknown.err);
+    let weak = stress(&evaluator, &["--require-sandbox", "1"]);
+    assert!(weak.code == 2 && weak.err.contains("--accept-degraded"), "{}", weak.err);
+}
+
+/// An endpoint is asked as a program is.
+#[test]
+fn endpoints_are_asked() {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/score?key=planted-key", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let Ok(mut connection) = connection else { continue };
+            std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                let mut chunk = [0; 65_536];
+                let complete = |bytes: &[u8]| {
+                    let text = String::from_utf8_lossy(bytes).into_owned();
+                    let (head, body) = text.split_once("\r\n\r\n")?;
+                    let length = head.lines().find_map(|line| {
+                        line.to_ascii_lowercase().strip_prefix("content-length: ").map(str::to_owned)
+                    })?;
+                    (body.len() >= length.parse::<usize>().ok()?).then_some(())
+                };
+                while let Ok(read @ 1..) = connection.read(&mut chunk) {
+                    bytes.extend_from_slice(&chunk[..read]);
+                    if complete(&bytes).is_some() {
+                        bytes.clear();
+                        let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 13\r\n\r\n{\"score\":0.5}";
+                        let _ = connection.write_all(answer.as_bytes());
+                    }
+                }
+            });
+        }
+    });
+    let done = stress(&url, &["--format", "json"]);
+    let value = report(&done);
+    assert_eq!(
+        (done.code, &value["faults"], &value["mean_inflation"]),
+        (0, &json!({}), &json!(0.0)),
+        "{value} {}",
+        done.err
+    );
+    assert!(!done.out.contains("planted-key") && !done.err.contains("planted-key"), "{}{}", done.out, done.err);
+    let nobody = stress("http://127.0.0.1:9/score", &["--format", "json"]);
+    assert_eq!(nobody.code, 5, "{}", nobody.err);
+    assert!(report(&nobody)["faults"]["http_unreachable"].as_u64().is_some_and(|faults| faults >= 8), "{}", nobody.out);
 }
 
 #[test]

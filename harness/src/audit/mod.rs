@@ -22,6 +22,7 @@ use crate::run::certifying::Certify;
 use crate::run::error::RunError;
 use crate::run::suite::Suite;
 
+pub use access::COMMAND as PROBE_COMMAND;
 pub use outcome::{Finding, Outcome};
 pub use report::{AuditReport, AuditResult, AuditVerdict};
 

@@ -21,6 +21,7 @@ mod import;
 mod models;
 mod output;
 mod places;
+mod plugins;
 mod published;
 mod release_check;
 mod replay;

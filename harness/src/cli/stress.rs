@@ -1,33 +1,33 @@
 //! `parthack stress`: any evaluator under certified stress, in one command.
 
 use std::io::Write;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 use parthack_evaluators::registry::Builtin;
 
+use crate::cli::plugins::PluginArgs;
 use crate::cli::run::{this_program, threads};
 use crate::cli::{Output, ReportFormat, SealedArgs, SuiteArgs, commitments};
 use crate::failure::{Exit, Failure};
+use crate::plugin::{self, Plugin};
 use crate::run::certifier_process::CertifierProcess;
 use crate::run::files::write_atomically;
 use crate::run::suite::Suite;
 use crate::statistics::{Bootstrap, BootstrapPlan};
 use crate::stress::bars::{Bar, measures};
-use crate::stress::exec::{EXEC, ExecCommand, ExecScorer, first_faults};
 use crate::stress::report::{Evidence, report};
-use crate::stress::scorer::{BuiltinScorer, Scored, Scorer};
+use crate::stress::scorer::{BuiltinScorer, Scored, Scorer, first_faults};
 use crate::stress::{files, pool, text};
 
 /// Stress-test an evaluator: any program that reads payloads and prints scores
 ///
-/// EVALUATOR is exec:'COMMAND', or the id of a built-in one. The program gets one payload (parthack.payload/1) a line on standard input and answers one line
-/// each: {"score": 0.5}, {"no_verdict": "why"}, or a bare number. It is run on honest trajectories, on certified adversaries (the exact ones of every rule, and the
-/// patterns), on strict rollbacks and on pairs of the other certified relations.
+/// EVALUATOR is exec:'COMMAND', http:URL, or the id of a built-in one. A program gets one payload (parthack.payload/1) a line on standard input and answers one
+/// line each: {"score": 0.5}, {"no_verdict": "why"}, or a bare number; it runs in a sandbox. It is run on honest trajectories, on certified adversaries (the exact
+/// ones of every rule, and the patterns), on strict rollbacks and on pairs of the other certified relations.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  parthack stress exec:'python3 examples/python/ten_lines.py' --fail-on 'asr > 0.1'")]
 pub(super) struct Args {
-    /// exec:'COMMAND', or a built-in evaluator's id
+    /// exec:'COMMAND', http:URL, or a built-in evaluator's id
     #[arg(value_name = "EVALUATOR")]
     evaluator: String,
     #[command(flatten)]
@@ -49,9 +49,6 @@ pub(super) struct Args {
     /// Times that honest payloads are scored again to measure noise
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
     repeats: u32,
-    /// Seconds for one payload
-    #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: u64,
     /// Worker threads for making trajectories; results don't depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -67,6 +64,8 @@ pub(super) struct Args {
     /// What the report looks like
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: ReportFormat,
+    #[command(flatten)]
+    plugins: PluginArgs,
 }
 
 pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
@@ -75,9 +74,9 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
             .map_err(|error| Failure::usage(format!("--fail-on: {error}"), format!("measures: {}", measures())))
     };
     let bars = args.fail_on.iter().map(bar).collect::<Result<Vec<_>, _>>()?;
-    let mut scorer = scorer(args)?;
     let places = args.suite.places_with(&args.sealed);
     let (program, folder, sealed) = (places.certifier()?, places.suite()?, places.sealed()?);
+    let mut scorer = scorer(args, &sealed)?;
     let suite = Suite::load(&folder)?;
     let mut certifier = CertifierProcess::start(&program, &folder, &sealed)?;
     commitments::say(&folder)?;
@@ -99,6 +98,9 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         Bootstrap::new(BootstrapPlan { resamples: args.resamples, seed: args.seed, ..BootstrapPlan::default() });
     let bootstrap = bootstrap.map_err(|error| Failure::usage(error.to_string(), "--resamples takes 2 to 1000000"))?;
     let report = report(&evidence, &bootstrap)?;
+    for note in scorer.notes() {
+        eprintln!("note: {note}");
+    }
     for (code, message) in first_faults(&scores) {
         eprintln!("first fault of kind {code}: {message}");
     }
@@ -131,26 +133,25 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     })
 }
 
-fn scorer(args: &Args) -> Result<Box<dyn Scorer>, Failure> {
+fn scorer(args: &Args, sealed: &Path) -> Result<Box<dyn Scorer>, Failure> {
     let text = args.evaluator.as_str();
-    if let Some(command) = text.strip_prefix(EXEC) {
-        let command = ExecCommand::parse(command)
-            .map_err(|error| Failure::usage(format!("{text}: {error}"), "for example exec:'python3 my_eval.py'"))?;
-        return Ok(Box::new(ExecScorer::new(command, Duration::from_secs(args.timeout))));
+    if let Some(parsed) = plugin::parse(text) {
+        let (id, spec) = parsed?;
+        return Ok(Box::new(Plugin::open(id, &spec, &args.plugins.conditions(sealed, None)?)?));
     }
     match Builtin::from_id(text) {
         Some(builtin) => Ok(Box::new(BuiltinScorer::new(this_program()?, builtin))),
         None => {
             let known: Vec<&str> = Builtin::all().into_iter().map(Builtin::id).collect();
-            let hint = format!("exec:'COMMAND', or one of {}", known.join(", "));
+            let hint = format!("exec:'COMMAND', http:URL, or one of {}", known.join(", "));
             Err(Failure::usage(format!("no evaluator {text:?}"), hint))
         }
     }
 }
 
-/// Honest payloads scored again, as often as wanted.
+/// Honest payloads scored again, as often as wanted, in reverse order: what a program keeps from payload to payload shows.
 fn repeats(count: u32, pool: &pool::Pool, scorer: &mut dyn Scorer) -> Result<Vec<(pool::Place, Scored)>, Failure> {
-    let places: Vec<pool::Place> = pool.cases.iter().map(|case| case.honest).collect();
+    let places: Vec<pool::Place> = pool.cases.iter().rev().map(|case| case.honest).collect();
     let payloads: Vec<&[u8]> = places.iter().filter_map(|place| pool.payloads.get(*place)).map(Vec::as_slice).collect();
     let mut all = Vec::new();
     for _ in 0..count {

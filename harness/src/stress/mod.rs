@@ -4,9 +4,7 @@
 //! relations are made first, from public data, and certified; then the evaluator scores all of their payloads, some of them again; then the report is
 //! computed. Every evaluator gets the same bytes for the same trajectory.
 
-pub mod answer;
 pub mod bars;
-pub mod exec;
 pub mod files;
 pub mod pool;
 pub mod renaming;

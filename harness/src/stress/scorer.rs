@@ -1,10 +1,12 @@
 //! What `stress` needs of an evaluator.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use parthack_evaluators::registry::Builtin;
 
 use crate::ledger::RecordedScore;
+use crate::plugin::{Plugin, recorded};
 use crate::run::error::RunError;
 use crate::run::evaluators::{EvaluatorCommand, EvaluatorProcess};
 
@@ -30,6 +32,44 @@ pub trait Scorer {
 
     /// How it was kept apart, for the report.
     fn isolation(&self) -> String;
+
+    /// What the user should know, sorted.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The first fault of each kind: its code, and what was found.
+#[must_use]
+pub fn first_faults(scored: &[Scored]) -> BTreeMap<String, String> {
+    let mut first = BTreeMap::new();
+    for (code, score) in scored.iter().filter_map(|of| Some((of.fault.clone()?, of.score.why_not()?))) {
+        first.entry(code).or_insert_with(|| score.to_owned());
+    }
+    first
+}
+
+/// A user's own evaluator.
+impl Scorer for Plugin {
+    fn id(&self) -> String {
+        self.command.clone()
+    }
+
+    fn score(&mut self, payloads: &[&[u8]]) -> Result<Vec<Scored>, RunError> {
+        let scored = |reply: &parthack_evaluators::plugin::Reply| Scored {
+            score: recorded(reply),
+            fault: reply.fault().map(|fault| fault.code.code().to_owned()),
+        };
+        Ok(self.score(payloads).iter().map(scored).collect())
+    }
+
+    fn isolation(&self) -> String {
+        self.isolation()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes()
+    }
 }
 
 /// A built-in evaluator, in a public-only process.

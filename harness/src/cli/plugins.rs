@@ -1,0 +1,76 @@
+//! The flags about evaluators of users' own.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use parthack_evaluators::plugin::PluginOptions;
+
+use crate::cli::run::this_program;
+use crate::failure::Failure;
+use crate::plugin::{Bounds, Conditions, Level};
+
+/// Flags of commands that start evaluators of users' own.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Evaluators of your own")]
+pub(super) struct PluginArgs {
+    /// Seconds for one payload
+    #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+    /// MiB of memory for one process
+    #[arg(long, default_value_t = 2048, value_name = "MIB", value_parser = clap::value_parser!(u64).range(16..=1_048_576))]
+    memory: u64,
+    /// Processes of an evaluator at once; results don't depend on it [default: all cores]
+    #[arg(long, value_name = "N")]
+    workers: Option<usize>,
+    /// The lowest tier of the sandbox to run at, 0 to 3 [default: 2]
+    #[arg(long, value_name = "TIER")]
+    require_sandbox: Option<u8>,
+    /// Run also where the sandbox is weaker than sealed tasks need (tiers 0 and 1)
+    #[arg(long)]
+    accept_degraded: bool,
+    /// Let programs reach the network
+    #[arg(long)]
+    allow_network: bool,
+    /// A further file or folder that programs may read; may be given several times
+    #[arg(long, value_name = "PATH")]
+    readable: Vec<PathBuf>,
+    /// A variable that programs get too; may be given several times
+    #[arg(long, value_name = "NAME")]
+    keep_env: Vec<OsString>,
+}
+
+impl PluginArgs {
+    /// What programs are started under; `sealed` is kept from them.
+    ///
+    /// # Errors
+    /// A tier that isn't one, a path that can't be found.
+    pub(super) fn conditions(&self, sealed: &Path, stop: Option<Arc<AtomicBool>>) -> Result<Conditions, Failure> {
+        let defaults = PluginOptions::default();
+        let readable = self.readable.iter().map(|path| {
+            std::fs::canonicalize(path).map_err(|error| {
+                Failure::environment(format!("--readable {}", path.display()), error, "name a path that exists")
+            })
+        });
+        let options = PluginOptions {
+            workers: super::run::threads(self.workers),
+            timeout: Duration::from_secs(self.timeout),
+            stop,
+            ..defaults
+        };
+        // The clock bounds each answer; processor time bounds a process with threads, over all of its answers.
+        let cpu_seconds = self.timeout.saturating_mul(options.session_payloads as u64).saturating_add(60);
+        Ok(Conditions {
+            level: Level::of(self.require_sandbox, self.accept_degraded)?,
+            bounds: Bounds { memory_bytes: self.memory << 20, cpu_seconds },
+            network: self.allow_network,
+            keep: self.keep_env.iter().cloned().collect(),
+            readable: readable.collect::<Result<_, _>>()?,
+            private: vec![std::path::absolute(sealed).unwrap_or_else(|_| sealed.to_path_buf())],
+            probe: this_program()?,
+            options,
+        })
+    }
+}
