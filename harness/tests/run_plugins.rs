@@ -4,7 +4,8 @@ mod cli_support;
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::mpsc::channel;
+use std::time::Instant;
 
 use cli_support::{Done, PARTHACK, certifier, command, finish};
 use serde_json::{Value, json};
@@ -132,22 +133,26 @@ fn a_run_killed_while_a_program_scores_goes_on_to_the_same_bytes() {
     fs::write(&fair, "while read -r line; do i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo 0.5; done")
         .expect("written");
     let fair = format!("fair=exec:sh {}", fair.display());
+    let begun = Instant::now();
     assert_eq!(run(&whole, &[&fair], &["--workers", "1"]).code, 0);
+    let took = begun.elapsed();
     let mut stopped = 0;
-    for delay in [400, 700, 1000, 1300] {
-        let out = folder.path().join(format!("killed-{delay}"));
+    for tenths in [5, 6, 7, 8, 9] {
+        let out = folder.path().join(format!("killed-{tenths}"));
         let mut command = command();
         command.env("PARTHACK_CERTIFIER", certifier());
         command.args(["run", "--tasks", "PH-D01,PH-H10,PH-H15", "--evaluators", EVALUATORS, "--resamples", "200"]);
         command.args(["--plugin", &fair, "--workers", "1", "--out"]).arg(&out);
         let mut child = command.spawn().expect("started");
-        std::thread::sleep(Duration::from_millis(delay));
+        let (_alarm, timer) = channel::<()>();
+        // Nobody sends: the wait ends when the delay is over.
+        let _ = timer.recv_timeout(took * tenths / 10);
         stopped += usize::from(child.try_wait().expect("a child").is_none());
         child.kill().expect("a child that can be killed");
         let _ = child.wait();
         let done = run(&out, &[&fair], &["--workers", "1", "--resume"]);
         assert_eq!(done.code, 0, "{}", done.err);
-        assert_eq!(promised(&out), promised(&whole), "killed after {delay} ms");
+        assert_eq!(promised(&out), promised(&whole), "killed after {tenths} tenths");
     }
     assert!(stopped > 0, "every run ended before it was killed");
 }
