@@ -126,13 +126,14 @@ fn handshake(places: &Places) -> Result<String, Failure> {
 fn evaluator() -> Result<String, Failure> {
     let failed = |error| Failure::environment("cannot start this program again", error, "check its permissions");
     let program = std::env::current_exe().map_err(failed)?;
-    let child =
-        Command::new(&program).args(["__evaluate", "--rules", "csps"]).stdin(std::process::Stdio::null()).output();
-    let hello = child.map_err(failed)?.stdout;
-    if !String::from_utf8_lossy(&hello).contains(EVALUATOR_PROTOCOL) {
+    let mut command = Command::new(&program);
+    command.args(["__evaluate", "--rules", "csps", "--confinement"]).stdin(std::process::Stdio::null());
+    let child = command.output().map_err(failed)?;
+    if !String::from_utf8_lossy(&child.stdout).contains(EVALUATOR_PROTOCOL) {
         return Err(Failure::absent("the evaluator process says no hello", "please report it"));
     }
-    Ok(format!("starts, speaks {EVALUATOR_PROTOCOL}"))
+    let confinement = String::from_utf8_lossy(&child.stderr);
+    Ok(format!("starts, speaks {EVALUATOR_PROTOCOL}, {}", confinement.trim()))
 }
 
 /// Writes a small file and removes it.
