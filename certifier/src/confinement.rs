@@ -5,7 +5,7 @@ use parthack_certifier::protocol::ConfinementMessage;
 /// Confines this process for the rest of its life, as far as the system allows. All files must be read by now.
 #[cfg(unix)]
 pub(crate) fn confine() -> ConfinementMessage {
-    match parthack_sandbox::confine_certifier(&[]) {
+    match parthack_sandbox::confine_self(&[]) {
         Ok(report) => ConfinementMessage {
             filter_instructions: Some(report.filter_instructions),
             landlock: report.landlock,

@@ -1,4 +1,4 @@
-//! The system calls that a confined program may make, and those that the certifier may.
+//! The system calls that a confined program may make, and those that a process leaves itself that confines itself.
 
 use libc::{EACCES, ENOSYS, EPERM, c_long};
 
@@ -302,8 +302,8 @@ fn open(shape: &Shape, rules: &mut Vec<Rule>) {
 /// The answer to what a confined program's list doesn't have.
 pub(crate) const CONFINED_OTHERWISE: Action = Action::Refuse(EPERM);
 
-/// The list of the certifier, for when all its files are open; anything else kills it.
-pub(crate) fn certifier() -> Vec<Rule> {
+/// The list of a process that confines itself once all its files are open; anything else kills it.
+pub(crate) fn self_confined() -> Vec<Rule> {
     let mut rules: Vec<Rule> = [
         libc::SYS_read,
         libc::SYS_write,
@@ -451,8 +451,8 @@ mod tests {
             ("kill", libc::SYS_kill, [0; 6], false),
             ("ptrace", libc::SYS_ptrace, [0; 6], false),
         ];
-        check(&certifier(), Action::Kill, rows);
-        let length = assemble(1, &certifier(), Action::Kill).instructions.len();
+        check(&self_confined(), Action::Kill, rows);
+        let length = assemble(1, &self_confined(), Action::Kill).instructions.len();
         assert!(length < 90, "{length} instructions");
     }
 }

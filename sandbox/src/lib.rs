@@ -68,9 +68,9 @@
 //!
 //! The quick probes take 0.44 s at tier 3, [`detect`] 6 ms.
 //!
-//! # The certifier
+//! # Processes that confine themselves
 //!
-//! [`confine_certifier`] is what a process calls on itself once its files are open.
+//! [`confine_self`] is what a process calls on itself once its files are open.
 //!
 //! # For callers with threads
 //!
@@ -90,8 +90,6 @@ mod tier;
 
 #[cfg(target_os = "linux")]
 mod bpf;
-#[cfg(unix)]
-mod certifier;
 #[cfg(target_os = "linux")]
 mod confined;
 #[cfg(target_os = "linux")]
@@ -102,6 +100,8 @@ mod filter;
 mod identity;
 #[cfg(target_os = "linux")]
 mod layout;
+#[cfg(unix)]
+mod own;
 #[cfg(not(target_os = "linux"))]
 mod portable;
 #[cfg(target_os = "linux")]
@@ -113,8 +113,6 @@ mod raw;
 #[cfg(target_os = "linux")]
 mod spawn;
 
-#[cfg(unix)]
-pub use certifier::{CertifierReport, confine_certifier};
 #[cfg(target_os = "linux")]
 pub use confined::Confined;
 #[cfg(target_os = "linux")]
@@ -122,6 +120,8 @@ pub use detect::detect;
 pub use ending::{Bounds, End, Exit, Finished, Stopped};
 pub use error::{Errno, SetUpError, Step};
 pub use fall::{Fallen, spawn_down_to};
+#[cfg(unix)]
+pub use own::{SelfConfinement, confine_self};
 pub use policy::{Identity, Limits, Network, Policy, Scratch};
 #[cfg(not(target_os = "linux"))]
 pub use portable::{Confined, detect, spawn};

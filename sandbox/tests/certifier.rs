@@ -33,7 +33,7 @@ fn anything_else_kills() {
 #[test]
 fn a_process_with_threads_is_refused() {
     // The harness of these tests has several; a refusal leaves the process as it was.
-    let error = parthack_sandbox::confine_certifier(&[]).expect_err("refused").to_string();
+    let error = parthack_sandbox::confine_self(&[]).expect_err("refused").to_string();
     assert!(error.contains("looking for other threads failed: EBUSY"), "{error}");
     assert!(std::fs::read_dir("/").is_ok());
 }

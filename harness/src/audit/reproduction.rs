@@ -16,6 +16,7 @@ use crate::run::error::RunError;
 use crate::run::folder::ObjectKind;
 use crate::run::manifest::{Choices, FrozenAttacker, FrozenJudge, Manifest, Recorded, SemanticChoices};
 use crate::run::models::{Models, archive_folder};
+use crate::run::plugins::PluginScores;
 use crate::run::verify::same;
 use crate::run::{Job, read_ledger, run};
 
@@ -39,6 +40,12 @@ pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), 
         false => Models::None,
     };
     let stop = AtomicBool::new(false);
+    let recorded = read_ledger(&context.folder, &context.manifest)?;
+    let evaluators: BTreeSet<&str> = context.manifest.plugins().map(|(id, _)| id).collect();
+    if !evaluators.is_empty() {
+        let names: Vec<&str> = evaluators.iter().copied().collect();
+        outcome.notes.push(format!("scores of {} are taken as the run recorded them", names.join(", ")));
+    }
     let again = run(Job {
         suite: context.job.suite.clone(),
         choices,
@@ -49,6 +56,7 @@ pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), 
         resume: false,
         threads: context.job.threads,
         models,
+        plugins: PluginScores::of_ledger(&recorded, &evaluators),
         stop: &stop,
         progress: Box::new(|_| {}),
     })?;
@@ -140,11 +148,13 @@ fn choices(context: &Context<'_>, outcome: &mut Outcome) -> Result<Option<Choice
             Attacker::Files(Arc::new(files))
         }
     };
+    let builtins = manifest.evaluators.iter().filter(|evaluator| evaluator.plugin.is_none());
     let ids = |list: Vec<&String>| Some(list.into_iter().cloned().collect::<Vec<String>>());
     Ok(Some(Choices {
         tasks: ids(manifest.tasks.iter().map(|task| &task.id).collect()),
         targets: ids(manifest.targets.iter().collect()),
-        evaluators: ids(manifest.evaluators.iter().map(|evaluator| &evaluator.id).collect()),
+        evaluators: ids(builtins.map(|evaluator| &evaluator.id).collect()),
+        plugins: manifest.plugins().map(|(id, plugin)| (id.to_owned(), plugin.clone())).collect(),
         attacker,
         search,
         bootstrap: manifest.bootstrap_plan()?,

@@ -16,7 +16,8 @@ use crate::run::suite::Suite;
 
 /// Check the installation: versions, suite, packages, certifier, working folder
 ///
-/// Exits with 4 if something that a run needs is missing.
+/// Exits with 4 if something that a run needs is missing. What only evaluators of your own need is marked `--` where it is
+/// missing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  parthack doctor")]
 pub(super) struct Args {
@@ -31,15 +32,17 @@ pub(super) struct Args {
 
 /// One thing that was looked at.
 #[derive(Serialize)]
-struct Finding {
-    what: &'static str,
+pub(super) struct Finding {
+    what: String,
     works: bool,
+    /// Whether a run of built-in evaluators needs it.
+    needed: bool,
     says: String,
 }
 
 pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let places = args.suite.places_with(&args.sealed);
-    let findings = vec![
+    let mut findings = vec![
         fine(
             "parthack",
             format!("{} ({}, {})", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH),
@@ -54,20 +57,33 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         finding("evaluator process", evaluator()),
         finding("working folder", writable(Path::new("."))),
     ];
-    let works = findings.iter().all(|finding| finding.works);
+    findings.extend(super::doctor_sandbox::findings());
+    let works = findings.iter().all(|finding| finding.works || !finding.needed);
     match args.format {
         ReportFormat::Json => out.json(&serde_json::json!({ "works": works, "findings": findings }))?,
         ReportFormat::Text => {
-            for Finding { what, works, says } in &findings {
-                writeln!(out, "{:<4} {what:<18} {says}", if *works { "ok" } else { "NO" })?;
+            for Finding { what, works, needed, says } in &findings {
+                let mark = match (works, needed) {
+                    (true, _) => "ok",
+                    (false, true) => "NO",
+                    (false, false) => "--",
+                };
+                writeln!(out, "{mark:<4} {what:<20} {says}")?;
             }
         }
     }
     Ok(if works { Exit::Done } else { Exit::Environment })
 }
 
+impl Finding {
+    /// Something that users' own evaluators need, and a run of built-in ones doesn't.
+    pub(super) fn of_plugins(what: String, works: bool, says: String) -> Finding {
+        Finding { what, works, needed: false, says }
+    }
+}
+
 fn fine(what: &'static str, says: String) -> Finding {
-    Finding { what, works: true, says }
+    Finding { what: what.to_owned(), works: true, needed: true, says }
 }
 
 fn finding(what: &'static str, result: Result<String, Failure>) -> Finding {
@@ -76,7 +92,7 @@ fn finding(what: &'static str, result: Result<String, Failure>) -> Finding {
         Err(failure) => {
             let (message, causes, hint) = failure.parts();
             let says = [vec![message], causes, vec![format!("hint: {hint}")]].concat().join("; ");
-            Finding { what, works: false, says }
+            Finding { what: what.to_owned(), works: false, needed: true, says }
         }
     }
 }
@@ -110,13 +126,14 @@ fn handshake(places: &Places) -> Result<String, Failure> {
 fn evaluator() -> Result<String, Failure> {
     let failed = |error| Failure::environment("cannot start this program again", error, "check its permissions");
     let program = std::env::current_exe().map_err(failed)?;
-    let child =
-        Command::new(&program).args(["__evaluate", "--rules", "csps"]).stdin(std::process::Stdio::null()).output();
-    let hello = child.map_err(failed)?.stdout;
-    if !String::from_utf8_lossy(&hello).contains(EVALUATOR_PROTOCOL) {
+    let mut command = Command::new(&program);
+    command.args(["__evaluate", "--rules", "csps", "--confinement"]).stdin(std::process::Stdio::null());
+    let child = command.output().map_err(failed)?;
+    if !String::from_utf8_lossy(&child.stdout).contains(EVALUATOR_PROTOCOL) {
         return Err(Failure::absent("the evaluator process says no hello", "please report it"));
     }
-    Ok(format!("starts, speaks {EVALUATOR_PROTOCOL}"))
+    let confinement = String::from_utf8_lossy(&child.stderr);
+    Ok(format!("starts, speaks {EVALUATOR_PROTOCOL}, {}", confinement.trim()))
 }
 
 /// Writes a small file and removes it.

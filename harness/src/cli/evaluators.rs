@@ -24,6 +24,9 @@ pub(super) struct ServeArgs {
     /// Evaluator ids, in the order of the answers
     #[arg(long, required = true, value_delimiter = ',', value_name = "IDS")]
     rules: Vec<String>,
+    /// Say on standard error how the process has confined itself
+    #[arg(long)]
+    confinement: bool,
 }
 
 #[derive(Serialize)]
@@ -86,6 +89,29 @@ pub(super) fn serve(args: &ServeArgs, out: &mut Output) -> Result<Exit, Failure>
         Builtin::from_id(id).ok_or_else(unknown)
     };
     let evaluators = args.rules.iter().map(builtin).collect::<Result<Vec<_>, _>>()?;
+    let confined = confine();
+    if args.confinement {
+        eprintln!("{}", confined.unwrap_or_else(|missing| missing));
+    }
     parthack_evaluators::serve::serve(&evaluators, &mut std::io::stdin().lock(), out)?;
     Ok(Exit::Done)
+}
+
+/// Gives up every right but to read payloads, compute and answer. Where the system has no such means, the process still gets
+/// public bytes alone.
+#[cfg(unix)]
+fn confine() -> Result<String, String> {
+    match parthack_sandbox::confine_self(&[]) {
+        Ok(report) => {
+            let landlock =
+                report.landlock.map_or_else(String::new, |version| format!(", an empty Landlock ruleset ({version})"));
+            Ok(format!("confined by {} instructions of seccomp{landlock}", report.filter_instructions))
+        }
+        Err(error) => Err(format!("not confined: {}", error.to_string().replace('\n', "; "))),
+    }
+}
+
+#[cfg(not(unix))]
+fn confine() -> Result<String, String> {
+    Err("not confined: it needs Linux".to_owned())
 }

@@ -15,6 +15,7 @@ mod commitments;
 mod describe;
 mod doctor;
 mod doctor_certifier;
+mod doctor_sandbox;
 mod evaluators;
 mod gcpc;
 mod import;

@@ -36,7 +36,7 @@ pub(super) struct PluginArgs {
     allow_network: bool,
     /// A further file or folder that programs may read; may be given several times
     #[arg(long, value_name = "PATH")]
-    readable: Vec<PathBuf>,
+    allow_read: Vec<PathBuf>,
     /// A variable that programs get too; may be given several times
     #[arg(long, value_name = "NAME")]
     keep_env: Vec<OsString>,
@@ -49,9 +49,9 @@ impl PluginArgs {
     /// A tier that isn't one, a path that can't be found.
     pub(super) fn conditions(&self, sealed: &Path, stop: Option<Arc<AtomicBool>>) -> Result<Conditions, Failure> {
         let defaults = PluginOptions::default();
-        let readable = self.readable.iter().map(|path| {
+        let readable = self.allow_read.iter().map(|path| {
             std::fs::canonicalize(path).map_err(|error| {
-                Failure::environment(format!("--readable {}", path.display()), error, "name a path that exists")
+                Failure::environment(format!("--allow-read {}", path.display()), error, "name a path that exists")
             })
         });
         let options = PluginOptions {

@@ -1,5 +1,6 @@
 //! `parthack run`: the whole job, from candidates to tables.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,9 +15,11 @@ use parthack_model::price::Cost;
 use parthack_model::role::RoleConfig;
 
 use crate::cli::models::{ModelArgs, ModelModeArg, Roles, recorded_roles};
+use crate::cli::plugins::PluginArgs;
 use crate::cli::{Output, SealedArgs, SuiteArgs, commitments};
 use crate::failure::{Exit, Failure};
 use crate::locate::Places;
+use crate::plugin::{self, Plugin};
 use crate::run::attackers::{Attacker, ModelAttacker};
 use crate::run::certifier_process::CertifierProcess;
 use crate::run::certifying::Certify;
@@ -25,6 +28,7 @@ use crate::run::estimate::estimate;
 use crate::run::interrupt::stop_on_signal;
 use crate::run::manifest::{Choices, Manifest, SemanticChoices};
 use crate::run::models::Models;
+use crate::run::plugins::PluginScores;
 use crate::run::recorded::{recorded_judgements, recorded_role};
 use crate::run::suite::Suite;
 use crate::run::{Job, Progress, RunReport, run as run_job};
@@ -54,7 +58,8 @@ pub(super) struct Args {
     /// the judges that score]
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     targets: Option<Vec<String>>,
-    /// Evaluators that score [default: every rule evaluator, and with models llm-judge and idj, or what is recorded]
+    /// Evaluators that score, built-in ones by id, your own as with --plugin [default: every rule evaluator, and with models
+    /// llm-judge and idj, or what is recorded]
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     evaluators: Option<Vec<String>>,
     /// Run folder [default: runs/<suite>-<hash> in the working folder]
@@ -84,6 +89,11 @@ pub(super) struct Args {
     /// What the core tables look like: text, markdown, csv, json or latex
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     format: Format,
+    /// An evaluator of your own that scores too, [NAME=]exec:'COMMAND' or [NAME=]http:URL; may be given several times
+    #[arg(long, value_name = "EVALUATOR", help_heading = "Evaluators of your own")]
+    plugin: Vec<String>,
+    #[command(flatten)]
+    plugins: PluginArgs,
     #[command(flatten)]
     models: ModelArgs,
 }
@@ -93,11 +103,12 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let (program, folder, sealed) = (places.certifier()?, places.suite()?, places.sealed()?);
     let suite = Suite::load(&folder)?;
     let stop = stop_on_signal()?;
+    let plugins = open_plugins(args, &sealed, &stop)?;
     let PreparedModels { semantic, models, attacker_role } = prepare(args, &suite, &places, &stop)?;
     let attacker = attacker(args, &suite, attacker_role)?;
     let certifier = CertifierProcess::start(&program, &folder, &sealed)?;
     commitments::say(&folder)?;
-    let choices = choices(args, attacker, semantic);
+    let choices = choices(args, attacker, semantic, &plugins);
     if args.models.dry_run {
         let manifest = Manifest::freeze(&suite, &choices, &certifier.protocol())?;
         let client = models.estimating()?;
@@ -114,6 +125,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         resume: args.resume,
         threads: threads_of(args),
         models,
+        plugins: PluginScores::Asked(plugins),
         stop: &stop,
         progress: progress(),
     })?;
@@ -132,12 +144,45 @@ fn threads_of(args: &Args) -> usize {
     threads(args.threads).max(calls)
 }
 
-fn choices(args: &Args, attacker: Attacker, semantic: Option<SemanticChoices>) -> Choices {
+/// The evaluators of the user's own, from `--plugin` and from among `--evaluators`.
+fn open_plugins(args: &Args, sealed: &Path, stop: &Arc<AtomicBool>) -> Result<Vec<Plugin>, Failure> {
+    let named = args.evaluators.iter().flatten().filter_map(|text| plugin::parse(text));
+    let given = args.plugin.iter().map(|text| {
+        let hint = "[NAME=]exec:'COMMAND' or [NAME=]http:URL; built-in evaluators are named with --evaluators";
+        plugin::parse(text).unwrap_or_else(|| Err(Failure::usage(format!("--plugin: found {text:?}"), hint)))
+    });
+    let mut specs = BTreeMap::new();
+    for parsed in given.chain(named) {
+        let (id, spec) = parsed?;
+        if specs.insert(id.clone(), spec).is_some() {
+            return Err(Failure::usage(
+                format!("--plugin: two evaluators are named {id}"),
+                "name them apart: --plugin NAME=exec:'COMMAND'",
+            ));
+        }
+    }
+    let is_target = |text: &&String| specs.contains_key(*text) || plugin::parse(text).is_some();
+    if let Some(target) = args.targets.iter().flatten().find(is_target) {
+        let message = format!("--targets: {target} is an evaluator of your own, which no search here attacks");
+        return Err(Failure::usage(message, "parthack stress makes adversaries for it"));
+    }
+    if specs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let conditions = args.plugins.conditions(sealed, Some(Arc::clone(stop)))?;
+    specs.into_iter().map(|(id, spec)| Plugin::open(id, &spec, &conditions)).collect()
+}
+
+fn choices(args: &Args, attacker: Attacker, semantic: Option<SemanticChoices>, plugins: &[Plugin]) -> Choices {
     let (max_steps, max_states, prove) = (args.max_steps, args.max_states, args.prove);
     Choices {
         tasks: args.tasks.clone(),
         targets: args.targets.clone(),
-        evaluators: args.evaluators.clone(),
+        evaluators: args
+            .evaluators
+            .as_ref()
+            .map(|named| named.iter().filter(|text| plugin::parse(text).is_none()).cloned().collect()),
+        plugins: plugins.iter().map(|plugin| (plugin.id.clone(), plugin.frozen.clone())).collect(),
         attacker,
         search: SearchOptions { max_steps, max_states, prove, ..SearchOptions::default() },
         bootstrap: BootstrapPlan { resamples: args.resamples, seed: args.seed, ..BootstrapPlan::default() },

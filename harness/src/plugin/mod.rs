@@ -15,6 +15,7 @@ use parthack_evaluators::plugin::{
 use crate::failure::Failure;
 use crate::ledger::RecordedScore;
 use crate::locate::python_package;
+use crate::run::manifest::FrozenPlugin;
 
 pub use launch::{Bounds, SandboxLaunch};
 pub use level::{Confinement, Level};
@@ -47,17 +48,17 @@ pub struct Conditions {
 pub struct Plugin {
     /// Its name in reports.
     pub id: String,
-    /// As the user wrote it; of an address without its query.
-    pub command: String,
-    /// Hashes of the files that its command names, by file name.
-    pub files: BTreeMap<String, String>,
+    /// What a run freezes of it.
+    pub frozen: FrozenPlugin,
+    /// Processes, or requests, at once.
+    pub workers: usize,
     host: Box<dyn PluginHost>,
     confinement: Option<Confinement>,
 }
 
 impl std::fmt::Debug for Plugin {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Plugin").field("id", &self.id).field("command", &self.command).finish_non_exhaustive()
+        out.debug_struct("Plugin").field("id", &self.id).field("frozen", &self.frozen).finish_non_exhaustive()
     }
 }
 
@@ -116,21 +117,30 @@ impl Plugin {
     /// # Errors
     /// There is no such program, or this host gives no sandbox of the wanted level.
     pub fn open(id: String, spec: &EvaluatorSpec, conditions: &Conditions) -> Result<Plugin, Failure> {
-        let command = spec.id();
+        let options = &conditions.options;
+        let mut frozen = FrozenPlugin {
+            command: spec.id(),
+            files: BTreeMap::new(),
+            timeout_seconds: options.timeout.as_secs(),
+            memory_bytes: None,
+            network: true,
+        };
+        let workers = options.workers;
         match spec {
             EvaluatorSpec::Exec { words, .. } => {
                 let program = find(words, conditions).map_err(|error| usage(&error))?;
                 let confinement = Confinement::establish(conditions.level, &conditions.probe)?;
-                let files = hashes(&program)?;
+                frozen.files = hashes(&program)?;
+                (frozen.memory_bytes, frozen.network) = (Some(conditions.bounds.memory_bytes), conditions.network);
                 let launch = SandboxLaunch::new(&confinement, conditions);
-                let host = ExecHost::new(program, Box::new(launch), conditions.options.clone());
-                Ok(Plugin { id, command, files, host: Box::new(host), confinement: Some(confinement) })
+                let host = Box::new(ExecHost::new(program, Box::new(launch), options.clone()));
+                Ok(Plugin { id, frozen, workers, host, confinement: Some(confinement) })
             }
             EvaluatorSpec::Http { url } => {
-                let host = HttpHost::new(url, conditions.options.clone()).map_err(|error| {
+                let host = HttpHost::new(url, options.clone()).map_err(|error| {
                     Failure::absent(error.to_string(), "check the address and the system's certificates")
                 })?;
-                Ok(Plugin { id, command, files: BTreeMap::new(), host: Box::new(host), confinement: None })
+                Ok(Plugin { id, frozen, workers, host: Box::new(host), confinement: None })
             }
         }
     }

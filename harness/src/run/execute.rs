@@ -16,7 +16,7 @@ use crate::run::work::Shared;
 use crate::run::writer::Done;
 
 /// Finished units that may wait for the disk, so that memory stays flat.
-const WAITING: usize = 1024;
+pub(crate) const WAITING: usize = 1024;
 
 /// How a phase ended.
 #[derive(Debug)]

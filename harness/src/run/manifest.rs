@@ -22,9 +22,9 @@ use crate::run::error::RunError;
 use crate::run::suite::Suite;
 use crate::statistics::{ATTACK_THRESHOLD, BootstrapPlan, SENSITIVITY_THRESHOLDS};
 
-/// Format of a `manifest.json` without models and patterns.
+/// Format of a `manifest.json` of rules and search alone.
 pub const MANIFEST_FORMAT: &str = "parthack.manifest/1";
-/// Format of a `manifest.json` that names judges, or an attacker that the first format does not know.
+/// Format of a `manifest.json` that names judges, evaluators of users' own, or an attacker that the first format does not know.
 pub const SEMANTIC_MANIFEST_FORMAT: &str = "parthack.manifest/2";
 /// The target whose adversaries are the shared reference set A_ref (P §3.5).
 pub const REFERENCE_TARGET: Rule = Rule::HistoricalMilestone;
@@ -136,6 +136,9 @@ pub struct FrozenEvaluator {
     /// Who answers for a semantic judge, and how it is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<FrozenJudge>,
+    /// How an evaluator of a user's own is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<FrozenPlugin>,
 }
 
 impl FrozenEvaluator {
@@ -144,6 +147,24 @@ impl FrozenEvaluator {
     pub fn covers(&self, task: &str) -> bool {
         self.judge.as_ref().is_none_or(|judge| judge.tasks.iter().any(|judged| judged == task))
     }
+}
+
+/// How an evaluator of a user's own is asked (SPEC §6). What its rule is nobody but its author knows: the manifest names its
+/// command and the hashes of its files, not its answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrozenPlugin {
+    /// `exec:CMD` or an address, as the user wrote it.
+    pub command: String,
+    /// Hashes of the files that the command names, label `evaluator-file`, by file name.
+    pub files: BTreeMap<String, String>,
+    /// Seconds for one payload.
+    pub timeout_seconds: u64,
+    /// Address space of a process in bytes; of a program alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Whether it may reach the network.
+    pub network: bool,
 }
 
 /// How a semantic judge is asked (P, Table A.4).
@@ -269,6 +290,8 @@ pub struct Choices {
     pub bootstrap: BootstrapPlan,
     /// Models; none: no semantic judge takes part.
     pub semantic: Option<SemanticChoices>,
+    /// Evaluators of the user's own, by id.
+    pub plugins: BTreeMap<String, FrozenPlugin>,
 }
 
 /// What a user chooses of models.
@@ -324,8 +347,13 @@ impl Manifest {
         let judges = choices.semantic.as_ref().map(SemanticChoices::default_judges).unwrap_or_default();
         let is_default = |id: &&str| judge::judge(id).is_none() || judges.iter().any(|judge| judge == id);
         let default_evaluators: Vec<&str> = ids.iter().copied().filter(is_default).collect();
-        let evaluators = choose("--evaluators", choices.evaluators.as_deref(), &ids, &default_evaluators)?;
-        let frozen_evaluators = freeze_evaluators(&evaluators, choices.semantic.as_ref(), &chosen)?;
+        let evaluators = match &choices.evaluators {
+            // Evaluators of the user's own are evaluators enough.
+            Some(none) if none.is_empty() && !choices.plugins.is_empty() => Vec::new(),
+            wanted => choose("--evaluators", wanted.as_deref(), &ids, &default_evaluators)?,
+        };
+        let mut frozen_evaluators = freeze_evaluators(&evaluators, choices.semantic.as_ref(), &chosen)?;
+        frozen_evaluators.extend(freeze_plugins(&choices.plugins, &ids)?);
         let default_targets = choices.attacker.default_targets(&evaluators);
         let targets = choose("--targets", choices.targets.as_deref(), &ids, &default_targets)?;
         if let Some(target) = targets.iter().find(|id| judge::judge(id).is_some() && !evaluators.contains(*id)) {
@@ -372,8 +400,8 @@ impl Manifest {
     /// The lowest format that knows everything in it: a run of rules and search keeps the bytes that it always had.
     fn lowest_format(&self) -> &'static str {
         let old_attacker = matches!(self.attacker, FrozenAttacker::Search { .. } | FrozenAttacker::File { .. });
-        let judged = self.evaluators.iter().any(|evaluator| evaluator.judge.is_some());
-        if old_attacker && !judged { MANIFEST_FORMAT } else { SEMANTIC_MANIFEST_FORMAT }
+        let newer = |evaluator: &FrozenEvaluator| evaluator.judge.is_some() || evaluator.plugin.is_some();
+        if old_attacker && !self.evaluators.iter().any(newer) { MANIFEST_FORMAT } else { SEMANTIC_MANIFEST_FORMAT }
     }
 
     /// An evaluator by id.
@@ -385,6 +413,11 @@ impl Manifest {
     /// The semantic judges, in the order of the tables.
     pub fn judges(&self) -> impl Iterator<Item = (&str, &FrozenJudge)> {
         self.evaluators.iter().filter_map(|evaluator| Some((evaluator.id.as_str(), evaluator.judge.as_ref()?)))
+    }
+
+    /// The evaluators of users' own, in the order of the tables.
+    pub fn plugins(&self) -> impl Iterator<Item = (&str, &FrozenPlugin)> {
+        self.evaluators.iter().filter_map(|evaluator| Some((evaluator.id.as_str(), evaluator.plugin.as_ref()?)))
     }
 
     /// Canonical bytes: the content of `manifest.json`, without its final line feed.
@@ -510,9 +543,34 @@ fn freeze_evaluators(
                 deterministic: descriptor.deterministic,
                 reads: descriptor.reads.to_owned(),
                 judge: judge.map(|judge| freeze_judge(judge.as_ref(), semantic, tasks)).transpose()?,
+                plugin: None,
             })
         })
         .collect()
+}
+
+/// Evaluators of users' own, in the order of their ids. What is unknown of their rules the manifest calls unknown.
+fn freeze_plugins(plugins: &BTreeMap<String, FrozenPlugin>, known: &[&str]) -> Result<Vec<FrozenEvaluator>, RunError> {
+    let unknown = || "unknown".to_owned();
+    let freeze = |(id, plugin): (&String, &FrozenPlugin)| {
+        if known.contains(&id.as_str()) {
+            let message = format!("--plugin: {id} is the name of a built-in evaluator");
+            return Err(RunError::usage(message, format!("give it another one: my-{id}={}", plugin.command)));
+        }
+        Ok(FrozenEvaluator {
+            id: id.clone(),
+            version: 1,
+            title: id.clone(),
+            temporal_rule: unknown(),
+            attribution: unknown(),
+            decomposition: unknown(),
+            deterministic: false,
+            reads: "payload".to_owned(),
+            judge: None,
+            plugin: Some(plugin.clone()),
+        })
+    };
+    plugins.iter().map(freeze).collect()
 }
 
 /// A judge as a run freezes it.

@@ -20,6 +20,7 @@ pub mod judging;
 pub mod manifest;
 pub mod merge;
 pub mod models;
+pub mod plugins;
 pub mod recorded;
 pub(crate) mod spending;
 pub mod suite;
@@ -32,6 +33,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Receiver;
 
 use parthack_env::input::{InputError, Place};
 use parthack_evaluators::registry::Builtin;
@@ -45,16 +47,17 @@ use crate::tables;
 use certifying::Certify;
 use error::RunError;
 use evaluators::{EvaluatorCommand, EvaluatorProcess};
-use execute::execute;
+use execute::{Phase, execute};
 use folder::{Found, RunFolder};
 use journal::{Finished, Journal};
 use judging::Judging;
 use manifest::{Choices, Manifest};
 use models::Models;
+use plugins::PluginScores;
 use suite::Suite;
-use units::{Unit, checklist_phase, first_phase, second_phase, select};
+use units::{Unit, checklist_phase, first_phase, plugin_phase, second_phase, select};
 use work::{Shared, earlier_attempts};
-use writer::{has_objects, write_all};
+use writer::{Done, has_objects, write_all};
 
 /// What a run is made of.
 pub struct Job<'j> {
@@ -76,6 +79,8 @@ pub struct Job<'j> {
     pub threads: usize,
     /// How answers of models are come by.
     pub models: Models,
+    /// How scores of users' own evaluators are come by.
+    pub plugins: PluginScores,
     /// Set to stop after the units under way.
     pub stop: &'j AtomicBool,
     /// Hears how far the run is.
@@ -85,7 +90,7 @@ pub struct Job<'j> {
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// `checklists`, `attempts and certification`, or `scores`.
+    /// `checklists`, `attempts and certification`, `scores`, or `scores of plugins`.
     pub phase: &'static str,
     /// Units on disk.
     pub done: usize,
@@ -225,7 +230,8 @@ struct WorkedOut {
 
 /// Works out what the journal lacks.
 fn work_out(job: Job<'_>, manifest: &Manifest, folder: &RunFolder) -> Result<WorkedOut, RunError> {
-    let Job { suite, choices, certifier, evaluator_program, threads, stop, mut progress, models, .. } = job;
+    let Job { suite, choices, certifier, evaluator_program, threads, stop, mut progress, models, mut plugins, .. } =
+        job;
     let (mut journal, mut finished) = Journal::open(&folder.path("journal"), &folder.path("private/journal"))?;
     finished.retain(|_, result| has_objects(folder, result));
     let builtins = served_evaluators(manifest);
@@ -247,7 +253,9 @@ fn work_out(job: Job<'_>, manifest: &Manifest, folder: &RunFolder) -> Result<Wor
         earlier: Mutex::new(earlier_attempts(folder, &finished)),
         scored: Mutex::new(BTreeMap::new()),
     };
-    let mut phase = |name: &'static str, planned: Vec<Unit>, finished: &mut Finished| -> Result<(), RunError> {
+    type Sink<'s> = Box<dyn FnOnce(Receiver<Done>) -> Result<Finished, RunError> + Send + 's>;
+    type Work<'w> = &'w mut dyn FnMut(Vec<Unit>, &Finished, Sink<'_>) -> Result<Phase, RunError>;
+    let mut phase = |name: &'static str, planned: Vec<Unit>, finished: &mut Finished, work: Work<'_>| {
         let total = planned.len();
         let missing: Vec<Unit> = planned.into_iter().filter(|unit| !finished.contains_key(&unit.to_string())).collect();
         let mut done = total - missing.len();
@@ -261,20 +269,26 @@ fn work_out(job: Job<'_>, manifest: &Manifest, folder: &RunFolder) -> Result<Wor
         if total > 0 {
             report(0);
         }
-        let sink = |done| write_all(folder, &mut journal, done, &mut report);
-        let phase = execute(&shared, missing, &mut processes, stop, sink)?;
+        let sink = Box::new(|done| write_all(folder, &mut journal, done, &mut report));
+        let phase = work(missing, finished, sink)?;
         finished.extend(phase.finished);
         if phase.stopped { Err(RunError::Interrupted { folder: folder.root.clone() }) } else { Ok(()) }
     };
+    let mut on_threads =
+        |units: Vec<Unit>, _: &Finished, sink: Sink<'_>| execute(&shared, units, &mut processes, stop, sink);
     let checklists = checklist_phase(manifest);
-    phase("checklists", checklists.clone(), &mut finished)?;
+    phase("checklists", checklists.clone(), &mut finished, &mut on_threads)?;
     let first = first_phase(manifest);
-    phase("attempts and certification", first.clone(), &mut finished)?;
+    phase("attempts and certification", first.clone(), &mut finished, &mut on_threads)?;
     let second = second_phase(manifest, &finished, &select(manifest, &finished));
-    phase("scores", second.clone(), &mut finished)?;
+    phase("scores", second.clone(), &mut finished, &mut on_threads)?;
+    let last = plugin_phase(manifest, &second);
+    let mut in_turn =
+        |units: Vec<Unit>, before: &Finished, sink: Sink<'_>| plugins.work(folder, &units, before, stop, sink);
+    phase("scores of plugins", last.clone(), &mut finished, &mut in_turn)?;
     // A journal may hold units of an earlier state of the same run, never others; the plan decides.
     let planned: std::collections::BTreeSet<String> =
-        checklists.iter().chain(&first).chain(&second).map(ToString::to_string).collect();
+        checklists.iter().chain(&first).chain(&second).chain(&last).map(ToString::to_string).collect();
     finished.retain(|unit, _| planned.contains(unit));
     drop(processes);
     let canaries = shared.certify(|certifier| certifier.canaries())?;

@@ -54,6 +54,17 @@ pub enum Unit {
         /// The judge.
         judge: String,
     },
+    /// The score of one trajectory by an evaluator of a user's own.
+    Plugin {
+        /// Task id.
+        task: String,
+        /// Which trajectory.
+        subject: Subject,
+        /// Hash of its payload.
+        payload: String,
+        /// The evaluator.
+        plugin: String,
+    },
     /// Every rule evaluator's score of one trajectory.
     Scores {
         /// Task id.
@@ -75,6 +86,7 @@ impl fmt::Display for Unit {
             Unit::Controls { task } => write!(out, "controls {task}"),
             Unit::Checklist { task, judge } => write!(out, "checklist {task} {judge}"),
             Unit::Judgement { task, subject, judge, .. } => write!(out, "judgement {task} {judge} {subject}"),
+            Unit::Plugin { task, subject, plugin, .. } => write!(out, "plugin {task} {plugin} {subject}"),
             Unit::Scores { task, subject, .. } => write!(out, "scores {task} {subject}"),
         }
     }
@@ -152,6 +164,22 @@ pub fn second_phase(manifest: &Manifest, finished: &Finished, selections: &[Sele
         .collect();
     units.extend(judged);
     units
+}
+
+/// Units of the last phase: what evaluators of users' own say of every trajectory that the rules score in the second.
+#[must_use]
+pub fn plugin_phase(manifest: &Manifest, second: &[Unit]) -> Vec<Unit> {
+    let of_plugin = |plugin: &str| {
+        let unit = |unit: &Unit| match unit {
+            Unit::Scores { task, subject, payload } => {
+                let (task, subject, payload) = (task.clone(), subject.clone(), payload.clone());
+                Some(Unit::Plugin { task, subject, payload, plugin: plugin.to_owned() })
+            }
+            _ => None,
+        };
+        second.iter().filter_map(unit).collect::<Vec<_>>()
+    };
+    manifest.plugins().flat_map(|(id, _)| of_plugin(id)).collect()
 }
 
 /// Whether a judge is asked about a trajectory, and how early: H, A_ref, the rollback of the set `least`, and its own

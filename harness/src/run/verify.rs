@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, PoisonError};
 
 use parthack_attacker::search::SearchOptions;
@@ -22,9 +23,11 @@ use crate::run::judging::Judging;
 use crate::run::manifest::{FrozenAttacker, Manifest};
 use crate::run::merge::{Merged, merge};
 use crate::run::models::{Asking, archive_of};
+use crate::run::plugins::PluginScores;
 use crate::run::suite::Suite;
-use crate::run::units::{checklist_phase, first_phase, second_phase, select};
+use crate::run::units::{checklist_phase, first_phase, plugin_phase, second_phase, select};
 use crate::run::work::{Shared, exchanges_of};
+use crate::run::writer::Done;
 use crate::run::{canaries, read_ledger, read_manifest, served_evaluators};
 use crate::tables;
 
@@ -123,7 +126,11 @@ fn checks(
     passed.push(("objects", check_objects(folder, &ledger)?));
     let again = work_again(job, folder, manifest, &ledger)?;
     compare(&ledger, &again.ledger)?;
-    passed.push(("records worked out again", ledger.lines.len()));
+    let of_plugins = plugin_scores(manifest, &ledger);
+    passed.push(("records worked out again", ledger.lines.len() - of_plugins));
+    if of_plugins > 0 {
+        passed.push(("scores of plugins, taken as recorded", of_plugins));
+    }
     if again.certifications != certifications {
         return Err(fault("private/certifications.jsonl", "certification gives other vectors or codes").into());
     }
@@ -139,6 +146,12 @@ fn checks(
     check_complete(folder, &ledger, &files)?;
     passed.push(("complete.json", 1));
     Ok(())
+}
+
+/// Scores that only evaluators of users' own can give: they are not asked again.
+fn plugin_scores(manifest: &Manifest, ledger: &Ledger) -> usize {
+    let is_plugin = |id: &str| manifest.evaluator(id).is_some_and(|evaluator| evaluator.plugin.is_some());
+    ledger.records().filter(|record| matches!(record, Record::Score(score) if is_plugin(&score.evaluator))).count()
 }
 
 fn read(folder: &RunFolder, name: &str) -> Result<Vec<u8>, Stop> {
@@ -247,16 +260,20 @@ pub(crate) fn work_again(
     };
     let go_on = AtomicBool::new(false);
     let mut finished = Finished::new();
+    let take = |done: Receiver<Done>| Ok(done.iter().map(|done| (done.output.0, done.output.1)).collect::<Finished>());
     let mut phase = |units, finished: &mut Finished| -> Result<(), RunError> {
-        let sink = |done: std::sync::mpsc::Receiver<crate::run::writer::Done>| {
-            Ok(done.iter().map(|done| (done.output.0, done.output.1)).collect::<Finished>())
-        };
-        finished.extend(execute(&shared, units, &mut processes, &go_on, sink)?.finished);
+        finished.extend(execute(&shared, units, &mut processes, &go_on, take)?.finished);
         Ok(())
     };
     phase(checklist_phase(manifest), &mut finished)?;
     phase(first_phase(manifest), &mut finished)?;
-    phase(second_phase(manifest, &finished, &select(manifest, &finished)), &mut finished)?;
+    let second = second_phase(manifest, &finished, &select(manifest, &finished));
+    phase(second.clone(), &mut finished)?;
+    let evaluators = manifest.plugins().map(|(id, _)| id).collect();
+    let last = plugin_phase(manifest, &second);
+    let as_recorded =
+        PluginScores::of_ledger(ledger, &evaluators).work(folder, &last, &Finished::new(), &go_on, take)?;
+    finished.extend(as_recorded.finished);
     let canaries = certifier.lock().unwrap_or_else(PoisonError::into_inner).canaries()?;
     Ok(merge(manifest, &finished, canaries::audit(folder, &finished, &canaries)))
 }

@@ -133,6 +133,10 @@ impl Shared<'_> {
                 Unit::Judgement { task, subject, payload, judge } => {
                     (self.judgement(task, subject, payload, judge)?, Vec::new())
                 }
+                // Users' own evaluators are asked elsewhere, one after the other.
+                Unit::Plugin { .. } => {
+                    return Err(RunError::Incomplete(format!("{unit} is no work of this phase")));
+                }
                 Unit::Scores { task, subject, payload } => {
                     scores.push((unit, task, subject, payload));
                     continue;

@@ -52,7 +52,7 @@ pub fn first_faults(scored: &[Scored]) -> BTreeMap<String, String> {
 /// A user's own evaluator.
 impl Scorer for Plugin {
     fn id(&self) -> String {
-        self.command.clone()
+        self.frozen.command.clone()
     }
 
     fn score(&mut self, payloads: &[&[u8]]) -> Result<Vec<Scored>, RunError> {

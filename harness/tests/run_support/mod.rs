@@ -13,6 +13,7 @@ use parthack::run::certifying::{Certified, Certify, Control, Rollback};
 use parthack::run::error::RunError;
 use parthack::run::manifest::Choices;
 use parthack::run::models::Models;
+use parthack::run::plugins::PluginScores;
 use parthack::run::suite::Suite;
 use parthack::run::{Job, RunReport, run};
 use parthack::statistics::BootstrapPlan;
@@ -174,6 +175,7 @@ impl Setup {
                 search: SearchOptions::default(),
                 bootstrap: BootstrapPlan { resamples: 200, seed: self.seed, ..BootstrapPlan::default() },
                 semantic: None,
+                plugins: BTreeMap::new(),
             },
             certifier: Box::new(self.certifier),
             evaluator_program: self.evaluator,
@@ -182,6 +184,7 @@ impl Setup {
             resume: self.resume,
             threads: self.threads,
             models: Models::None,
+            plugins: PluginScores::Asked(Vec::new()),
             stop: &stop,
             progress: Box::new(|_| {}),
         })

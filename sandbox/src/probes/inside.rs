@@ -141,7 +141,7 @@ fn certifier(deed: Option<&str>) -> u8 {
     let closed_number = closed.as_raw_fd();
     // The descriptor goes with the others; its owner must not close it a second time.
     std::mem::forget(closed);
-    if let Err(error) = crate::confine_certifier(&[std::os::fd::AsFd::as_fd(&kept)]) {
+    if let Err(error) = crate::confine_self(&[std::os::fd::AsFd::as_fd(&kept)]) {
         eprintln!("{error}");
         return 3;
     }

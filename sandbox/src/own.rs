@@ -1,4 +1,4 @@
-//! Self-confinement of the certifier: what a process gives up once its files are open.
+//! Self-confinement, of the certifier and of built-in evaluators: what a process gives up once its files are open.
 
 use std::os::fd::BorrowedFd;
 
@@ -6,7 +6,7 @@ use crate::SetUpError;
 
 /// What holds for the process from here on. Seccomp always does: without it there is no report but an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CertifierReport {
+pub struct SelfConfinement {
     /// The version of Landlock, if the kernel has it. Without it the filter alone refuses to open files.
     pub landlock: Option<u32>,
     /// Instructions of the system call filter.
@@ -27,7 +27,7 @@ pub struct CertifierReport {
 ///
 /// [`SetUpError::Step`], with what failed; the process should end then. It is partly confined at most.
 #[cfg(target_os = "linux")]
-pub fn confine_certifier(keep: &[BorrowedFd<'_>]) -> Result<CertifierReport, SetUpError> {
+pub fn confine_self(keep: &[BorrowedFd<'_>]) -> Result<SelfConfinement, SetUpError> {
     use std::os::fd::AsRawFd as _;
 
     use crate::Tier;
@@ -39,14 +39,14 @@ pub fn confine_certifier(keep: &[BorrowedFd<'_>]) -> Result<CertifierReport, Set
         tier: Tier::Landlocked,
         step,
         errno,
-        subject: Some("the certifier's own process".to_owned()),
+        subject: Some("the process itself".to_owned()),
     };
     let threads = std::fs::read_dir("/proc/self/task").map(Iterator::count);
     if threads.as_ref().is_ok_and(|threads| *threads > 1) {
         return Err(failed((Step::Threads, Errno(libc::EBUSY))));
     }
     let machine = MACHINE.ok_or(failed((Step::Filter, Errno(libc::ENOSYS))))?;
-    let mut program = assemble(machine, &crate::filter::certifier(), Action::Kill);
+    let mut program = assemble(machine, &crate::filter::self_confined(), Action::Kill);
     own::hide().map_err(failed)?;
     let keep: Vec<_> = keep.iter().map(|descriptor| descriptor.as_raw_fd()).collect();
     own::close_all_but(&keep).map_err(failed)?;
@@ -57,7 +57,7 @@ pub fn confine_certifier(keep: &[BorrowedFd<'_>]) -> Result<CertifierReport, Set
         Err(other) => return Err(failed(other)),
     };
     own::filter(&mut program).map_err(failed)?;
-    Ok(CertifierReport { landlock, filter_instructions: program.instructions.len() })
+    Ok(SelfConfinement { landlock, filter_instructions: program.instructions.len() })
 }
 
 /// Confines the calling process: not possible on this system.
@@ -66,10 +66,10 @@ pub fn confine_certifier(keep: &[BorrowedFd<'_>]) -> Result<CertifierReport, Set
 ///
 /// Always [`SetUpError::NotAtThisTier`].
 #[cfg(all(unix, not(target_os = "linux")))]
-pub fn confine_certifier(_: &[BorrowedFd<'_>]) -> Result<CertifierReport, SetUpError> {
+pub fn confine_self(_: &[BorrowedFd<'_>]) -> Result<SelfConfinement, SetUpError> {
     Err(SetUpError::NotAtThisTier {
         tier: crate::Tier::Limited,
-        what: "a confined certifier",
+        what: "a process that confines itself",
         needs: "Linux with seccomp",
     })
 }
