@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use parthack_attacker::lint::{Finding, lint_public};
+use parthack_attacker::search::{SearchOptions, search};
 use parthack_certifier::lint::{Severity, lint};
 use parthack_env::frames::frames;
 use parthack_env::replay::Replay;
 use parthack_env::task::Task;
+use parthack_evaluators::rules::Rule;
 use parthack_generator::{
     FAMILIES, GenerateError, GeneratedTask, Generator, Progress, Request, Seed, TagWish, suite_manifest,
 };
@@ -121,4 +123,17 @@ fn the_manifest_names_every_task() {
         json["tasks"].as_array().expect("a list").iter().filter_map(|task| task["id"].as_str()).collect();
     assert_eq!(ids, ["GEN-00001", "GEN-00002", "GEN-00003"]);
     assert_eq!(json["tasks"][2]["hash"], made[2].entry.hash);
+}
+
+/// An update that also writes a field with the value that it has gives the same event as one that does not.
+#[test]
+fn exact_search_knows_the_honest_log_by_its_events() {
+    let bytes = b"seed number 5, long enough to count as secret............\n";
+    let made = all(&generator(Request { count: 60, ..Request::default() }), &seed(bytes));
+    // The honest update of this one has such a twin.
+    let read = Task::read(made[2].public.as_bytes()).expect("a task file");
+    for rule in [Rule::Csps, Rule::TerminalOutcome, Rule::HistoricalMilestone] {
+        let found = search(&read, rule, &SearchOptions::default()).expect("the packed model and the engine agree");
+        assert!(found.best.is_some(), "{}", rule.id());
+    }
 }

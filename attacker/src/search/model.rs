@@ -1,9 +1,10 @@
 //! The packed model: each action as a guard and a change of words, each predicate as a test of words.
 
+use parthack_env::log::Event;
 use parthack_env::names::{Actor, Operation};
 use parthack_env::predicate::Comparison;
 use parthack_env::replay::{Origin, Replay, StepResult};
-use parthack_env::task::{Action, Fires, Slot, Task, Test};
+use parthack_env::task::{Action, FieldIndex, Fires, Slot, Task, Test};
 use parthack_env::value::Value;
 use parthack_env::world::Lifecycle;
 
@@ -168,7 +169,7 @@ pub(super) struct Model<'t, const W: usize> {
     memory: Memory,
     pub dropped_entities: u32,
     /// The honest log as events of the model, if it is one; then a position follows how far a log equals it.
-    pub honest: Option<Vec<usize>>,
+    pub honest: Option<Vec<Vec<usize>>>,
     pub initial: [u64; W],
 }
 
@@ -179,7 +180,7 @@ pub(super) struct Prepared<'t> {
     cone: Cone,
     pub layout: Layout,
     letters: Vec<Letter>,
-    honest: Option<Vec<usize>>,
+    honest: Option<Vec<Vec<usize>>>,
 }
 
 impl<'t> Prepared<'t> {
@@ -421,7 +422,8 @@ impl<'t, const W: usize> Model<'t, W> {
         if let Some(honest) = &self.honest {
             let bits = self.layout.position;
             let position = bits.get(&state[..]) as usize;
-            let position = if honest.get(position) == Some(&event) { position + 1 } else { honest.len() + 1 };
+            let same = honest.get(position).is_some_and(|events| events.contains(&event));
+            let position = if same { position + 1 } else { honest.len() + 1 };
             bits.set(state, position as u64);
         }
     }
@@ -484,28 +486,49 @@ impl<'t, const W: usize> Model<'t, W> {
 
 /// The honest log as the events of the model: the agent's as letters, the script's as entries behind the letters. What
 /// fires at the start is in every log and left out, and so are entries outside the cone. None when the honest log holds
-/// an event that no letter produces: then no log of the model equals it.
-fn honest_events(task: &Task, cone: &Cone, letters: &[Letter]) -> Option<Vec<usize>> {
+/// an event that no letter produces: then no log of the model equals it. Several letters may produce one event, for a field that
+/// is written with the value that it has is not in it.
+fn honest_events(task: &Task, cone: &Cone, letters: &[Letter]) -> Option<Vec<Vec<usize>>> {
     let replay = Replay::run(task, &task.spec.honest);
     let mut found = Vec::new();
     for entry in &replay.transcript {
         let StepResult::Applied(sequence) = entry.result else { continue };
         match entry.origin {
             Origin::Agent(index) => {
-                let empty = replay.events.get(sequence as usize - 1).is_none_or(|event| event.diff.is_empty());
-                let action = task.resolve(&replay.steps[index], Actor::Agent).ok()?;
-                let letter = letters.iter().position(|letter| letter.action == action)?;
-                if empty {
+                let event = replay.events.get(sequence as usize - 1)?;
+                if event.diff.is_empty() {
                     return None;
                 }
-                found.push(letter);
+                let action = task.resolve(&replay.steps[index], Actor::Agent).ok()?;
+                let produces = |letter: &Letter| letter.action == action || updates_to(task, letter, index, event);
+                let of_event: Vec<usize> =
+                    (0..).zip(letters).filter(|(_, letter)| produces(letter)).map(|(at, _)| at).collect();
+                if of_event.is_empty() {
+                    return None;
+                }
+                found.push(of_event);
             }
             Origin::Script(index) if matches!(task.script[index].fires, Fires::Start) => {}
-            Origin::Script(index) if cone.script.contains(&index) => found.push(letters.len() + index),
+            Origin::Script(index) if cone.script.contains(&index) => found.push(vec![letters.len() + index]),
             Origin::Script(_) => {}
         }
     }
     Some(found)
+}
+
+/// Whether an update in place of the honest step at `index` produces the same event.
+fn updates_to(task: &Task, letter: &Letter, index: usize, event: &Event) -> bool {
+    let Action::Update(slot, fields) = &letter.action else { return false };
+    let written = |changed: &(FieldIndex, Value, Value)| {
+        fields.iter().any(|(field, value)| (*field, value) == (changed.0, &changed.2))
+    };
+    if Some(*slot) != event.target || !event.diff.fields.iter().all(written) {
+        return false;
+    }
+    let mut steps = task.spec.honest[..index].to_vec();
+    steps.push(letter.step.clone());
+    let replay = Replay::run(task, &steps);
+    replay.events.get(event.sequence as usize - 1).is_some_and(|other| other.hash == event.hash)
 }
 
 struct Compiler<'c> {

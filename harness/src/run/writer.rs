@@ -39,7 +39,9 @@ pub fn write_all(
     let mut stored = BTreeSet::new();
     while let Ok(first) = done.recv() {
         let mut batch = vec![first];
-        while let (true, Ok(next)) = (batch.len() < BATCH, done.try_recv()) {
+        while batch.len() < BATCH
+            && let Ok(next) = done.try_recv()
+        {
             batch.push(next);
         }
         let mut touched = BTreeSet::new();
