@@ -1,9 +1,13 @@
 //! What judges make of answers: every form of a good one, and each way to be wrong.
 
+use std::sync::Arc;
+
 use parthack_env::json::Json;
 use parthack_env::sample::Dice;
+use parthack_evaluators::judge::remote::{Carrier, JUDGE_PROTOCOL, Remote, serve};
 use parthack_evaluators::judge::{
-    AnswerMode, Checklist, ChecklistItem, ChecklistSource, FieldOrder, ItemOrder, Judgement, Setting, judge,
+    AnswerMode, Checklist, ChecklistItem, ChecklistSource, FieldOrder, ItemOrder, Judge, Judgement, Setting, judge,
+    judges,
 };
 use parthack_evaluators::score::{ExactScore, NoVerdict};
 use parthack_model::answer::{Answer, NoAnswer, Token};
@@ -15,6 +19,23 @@ const PAYLOAD: &[u8] = br#"{"format":"parthack.payload/1","instruction":[{"text"
 "goal_schema":[{"id":"a","description":"d","predicate":{"kind":"exists"}},{"id":"b","description":"d","predicate":{"kind":"exists"}}],
 "environment_revision":"00","events":[],"transcript":[],"state_diff":{"entities":[]},
 "terminal_state":{"goal_version":1,"entities":[{"type":"ticket","id":"tk-1","lifecycle":"live","fields":{"state":"open"}}]}}"#;
+
+/// The protocol of judges without a process.
+struct Direct;
+
+impl Carrier for Direct {
+    fn carry(&self, line: &[u8]) -> Option<Vec<u8>> {
+        let (mut input, mut output) = (std::io::Cursor::new([line, b"\n"].concat()), Vec::new());
+        serve(&mut input, &mut output).ok()?;
+        let mut lines = output.split(|byte| *byte == b'\n');
+        assert_eq!(lines.next(), Some(format!("{{\"protocol\":\"{JUDGE_PROTOCOL}\"}}").as_bytes()));
+        lines.next().map(<[u8]>::to_vec)
+    }
+}
+
+fn elsewhere(id: &str) -> Remote {
+    Remote::of(id, Arc::new(Direct)).expect("a judge")
+}
 
 fn setting(mode: AnswerMode) -> Setting {
     Setting { mode, fields: FieldOrder::VerdictFirst, items: ItemOrder::Forward }
@@ -35,6 +56,11 @@ fn judged(id: &str, setting: Setting, answer: &Answer) -> Result<Judgement, Stri
     let read = judge.read(PAYLOAD, Some(&list), setting, 0, answer);
     let judged = judge.judge(PAYLOAD, Some(&list), setting, &[Ok(answer.clone())]).map_err(|error| error.reason);
     assert_eq!(read, judged.clone().map(drop), "read and judge agree");
+    let elsewhere = elsewhere(id);
+    assert_eq!(elsewhere.plan(PAYLOAD, Some(&list), setting), judge.plan(PAYLOAD, Some(&list), setting));
+    assert_eq!(elsewhere.read(PAYLOAD, Some(&list), setting, 0, answer), read, "{id}");
+    let there = elsewhere.judge(PAYLOAD, Some(&list), setting, &[Ok(answer.clone())]).map_err(|error| error.reason);
+    assert_eq!(there, judged, "{id} says the same behind the protocol");
     judged
 }
 
@@ -366,4 +392,41 @@ fn holistic_is_rescaled_from_ten() {
     let answer = tokens(&parts, &[(1, &[("yes", -1.0), ("no", -1.0)])]);
     let judgement = judged("holistic", setting(AnswerMode::Logprobs), &answer).expect("holistic");
     assert_eq!(judgement.score, ExactScore::new(1, 2));
+}
+
+/// A carrier without a process behind it.
+struct Nobody;
+
+impl Carrier for Nobody {
+    fn carry(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+#[test]
+fn without_a_reply_there_is_no_verdict() {
+    let alone = Remote::of("llm-judge", Arc::new(Nobody)).expect("a judge");
+    let setting = setting(AnswerMode::Number);
+    assert!(alone.plan(PAYLOAD, None, setting).is_err());
+    assert!(alone.read(PAYLOAD, None, setting, 0, &answer(&with_score("0.5"))).is_err());
+    assert!(alone.judge(PAYLOAD, None, setting, &[Ok(answer(&with_score("0.5")))]).is_err());
+    let missing = elsewhere("llm-judge").judge(PAYLOAD, None, setting, &[Err(NoAnswer::Length)]);
+    assert_eq!(missing, judge("llm-judge").expect("a judge").judge(PAYLOAD, None, setting, &[Err(NoAnswer::Length)]));
+    assert!(missing.is_err());
+    assert!(elsewhere("llm-judge").plan(b"\xff", None, setting).is_err());
+}
+
+#[test]
+fn checklists_are_made_and_read_the_same_elsewhere() {
+    let schema = Json::parse(br#"[{"id":"a","number":1.50}]"#).expect("JSON");
+    let instruction = ["Close tk-1.\nThen say so.".to_owned()];
+    let source = ChecklistSource { instruction: &instruction, goal_schema: &schema };
+    for here in judges() {
+        let there = elsewhere(here.id());
+        assert_eq!(there.checklist_prompt(&source), here.checklist_prompt(&source), "{}", here.id());
+        for content in [r#"{"items":["Tk-1 is closed."]}"#, r#"{"items":[{"text":"Tk-1 is closed."}]}"#, "{}", "x"] {
+            let answer = answer(content);
+            assert_eq!(there.read_checklist(&source, &answer), here.read_checklist(&source, &answer), "{}", here.id());
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// An answer whose transport was sound and that ended by itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
@@ -23,7 +25,7 @@ pub struct Token {
 }
 
 /// Why a question has no answer. Codes are stable: they reach records.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoAnswer {
     /// The model refused.
     Refusal(String),

@@ -1,9 +1,10 @@
 //! What a role asks of a model, before a model is chosen.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A question to a model. It names neither model nor provider: a role's configuration adds them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prompt {
     /// The system message: instructions alone, never quoted data.
     pub system: String,
@@ -16,7 +17,7 @@ pub struct Prompt {
 }
 
 /// The form of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerForm {
     /// Name of the schema, `[a-z0-9_]{1,64}`.
     pub name: String,

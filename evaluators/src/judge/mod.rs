@@ -26,6 +26,7 @@ pub mod notation;
 pub mod pointer;
 pub mod projection;
 pub mod reading;
+pub mod remote;
 mod semantic;
 pub mod show;
 pub mod words;
@@ -64,7 +65,7 @@ fn no_verdict(reason: String) -> NoVerdict {
 }
 
 /// How a judge is asked to answer (SPEC §6; the manifest says which).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AnswerMode {
     /// The paper's: a JSON number in [0, 1].
     Number,
@@ -96,7 +97,7 @@ impl AnswerMode {
 }
 
 /// In which order the answer's fields are to be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FieldOrder {
     /// Score (or item verdicts), then rationale.
     VerdictFirst,
@@ -105,7 +106,7 @@ pub enum FieldOrder {
 }
 
 /// In which order checklist items or predicates are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ItemOrder {
     /// As they stand.
     Forward,
@@ -114,7 +115,7 @@ pub enum ItemOrder {
 }
 
 /// Everything about a judgement that is chosen and not read from a payload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     /// How to answer.
     pub mode: AnswerMode,
@@ -125,7 +126,7 @@ pub struct Setting {
 }
 
 /// An item of a frozen checklist.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChecklistItem {
     /// `c1`, `c2`, …
     pub id: String,
@@ -158,7 +159,7 @@ pub struct ChecklistSource<'s> {
 }
 
 /// A checklist, frozen by its hash before any trajectory is scored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checklist {
     /// At least one item, ids unique.
     pub items: Vec<ChecklistItem>,

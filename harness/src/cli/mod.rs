@@ -93,6 +93,8 @@ enum Command {
     Man(shell::ManArgs),
     #[command(name = "__evaluate", hide = true)]
     Evaluate(evaluators::ServeArgs),
+    #[command(name = "__judge", hide = true)]
+    Judge(evaluators::JudgeArgs),
 }
 
 /// The whole definition of the command line; completions and man pages come from it.
@@ -188,6 +190,7 @@ fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Import(args) => import::run(args, out),
         Command::Gcpc(args) => gcpc::run(args, out),
         Command::Evaluate(args) => evaluators::serve(args, out),
+        Command::Judge(_) => evaluators::judge(out),
     };
     output.flush()?;
     exit

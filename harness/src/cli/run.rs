@@ -26,6 +26,7 @@ use crate::run::certifying::Certify;
 use crate::run::error::RunError;
 use crate::run::estimate::estimate;
 use crate::run::interrupt::stop_on_signal;
+use crate::run::judge_processes::JudgeProcesses;
 use crate::run::manifest::{Choices, Manifest, SemanticChoices};
 use crate::run::models::Models;
 use crate::run::plugins::PluginScores;
@@ -256,7 +257,8 @@ fn prepare_replay(args: &Args, suite: &Suite, places: &Places, roles: &Roles) ->
             probes: !args.models.no_probes,
             recorded: None,
         };
-        let (mode, mut recorded) = recorded_judgements(suite, &folders, &choices, args.models.answer_mode())?;
+        let judges = Arc::new(JudgeProcesses::new(&this_program()?));
+        let (mode, mut recorded) = recorded_judgements(suite, &folders, &choices, args.models.answer_mode(), &judges)?;
         // A judge that is named and has no recording at all is a miss, not an empty row.
         for id in args.evaluators.iter().flatten().filter(|id| judge::judge(id).is_some()) {
             let all = || suite.tasks.iter().map(|task| task.task.spec.id.clone()).collect();

@@ -1,9 +1,7 @@
 //! Built-in evaluators in a public-only child process of the same binary (SPEC §15.6, P §3.4): it gets payload lines on
 //! its standard input and nothing else, and answers one line each.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use parthack_evaluators::registry::Builtin;
 use parthack_evaluators::serve::{EVALUATOR_PROTOCOL, MAX_LINE};
@@ -12,6 +10,7 @@ use serde::Deserialize;
 use crate::exact::Ratio;
 use crate::ledger::RecordedScore;
 use crate::run::error::RunError;
+use crate::run::public_process::PublicProcess;
 
 /// Payloads under way at once: their answers stay far below a pipe's 64 KiB, so that neither side waits for the other.
 const WINDOW: usize = 32;
@@ -29,15 +28,8 @@ pub struct EvaluatorCommand {
 #[derive(Debug)]
 pub struct EvaluatorProcess {
     command: EvaluatorCommand,
-    running: Option<Running>,
+    running: Option<PublicProcess>,
     restarts_left: u32,
-}
-
-#[derive(Debug)]
-struct Running {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
 }
 
 #[derive(Deserialize)]
@@ -76,7 +68,7 @@ impl EvaluatorProcess {
             let done = scores.len();
             if let Err(fault) = self.exchange(&payloads[done..], &mut scores) {
                 // What was answered before the death stands: the same bytes would get the same answers.
-                self.stop();
+                self.running = None;
                 if self.restarts_left == 0 {
                     let hint = "an evaluator process died twice; go on with --resume once the cause is gone";
                     return Err(RunError::Evaluator { fault, hint });
@@ -97,82 +89,27 @@ impl EvaluatorProcess {
         let mut line = String::new();
         for received in 0..payloads.len() {
             while sent < payloads.len() && sent < received + WINDOW {
-                let payload = payloads[sent];
-                if payload.len() >= MAX_LINE {
-                    return Err(format!("a payload of {} bytes; at most {MAX_LINE} are sent", payload.len()));
-                }
-                running.input.write_all(payload).and_then(|()| running.input.write_all(b"\n")).map_err(gone)?;
+                running.send(payloads[sent], MAX_LINE)?;
                 sent += 1;
             }
-            running.input.flush().map_err(gone)?;
-            read_line(&mut running.output, &mut line)?;
+            running.receive(&mut line, MAX_LINE)?;
             scores.push(parse_answer(&line, expected)?);
         }
         Ok(())
     }
-
-    fn stop(&mut self) {
-        if let Some(mut running) = self.running.take() {
-            drop(running.input);
-            // It may be dead already; what matters is that it is reaped.
-            let _ = running.child.kill();
-            let _ = running.child.wait();
-        }
-    }
 }
 
-impl Drop for EvaluatorProcess {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
-fn gone(error: std::io::Error) -> String {
-    format!("it does not read its input any more ({error})")
-}
-
-fn start(command: &EvaluatorCommand) -> Result<Running, String> {
+fn start(command: &EvaluatorCommand) -> Result<PublicProcess, String> {
     let ids: Vec<&str> = command.evaluators.iter().map(|evaluator| evaluator.id()).collect();
-    let started = Command::new(&command.program)
-        .args(["__evaluate", "--rules", &ids.join(",")])
-        .env_clear()
-        .current_dir("/")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut child = started.map_err(|error| format!("cannot start {}: {error}", command.program.display()))?;
-    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("it has no pipes".to_owned());
-    };
-    let mut running = Running { child, input, output: BufReader::new(output) };
+    let mut running = PublicProcess::start(&command.program, &["__evaluate", "--rules", &ids.join(",")])?;
     let mut line = String::new();
-    let hello = read_line(&mut running.output, &mut line)
-        .and_then(|()| serde_json::from_str::<Hello>(&line).map_err(|error| format!("a wrong hello line: {error}")));
-    let fits = hello.and_then(|hello| {
-        if hello.protocol == EVALUATOR_PROTOCOL && hello.evaluators == ids {
-            return Ok(());
-        }
-        let Hello { evaluators, protocol } = hello;
-        Err(format!("it speaks {protocol:?} for {evaluators:?}, expected {EVALUATOR_PROTOCOL:?} for {ids:?}"))
-    });
-    if let Err(fault) = fits {
-        let _ = running.child.kill();
-        let _ = running.child.wait();
-        return Err(fault);
+    running.receive(&mut line, MAX_LINE)?;
+    let hello: Hello = serde_json::from_str(&line).map_err(|error| format!("a wrong hello line: {error}"))?;
+    if hello.protocol == EVALUATOR_PROTOCOL && hello.evaluators == ids {
+        return Ok(running);
     }
-    Ok(running)
-}
-
-fn read_line(output: &mut BufReader<ChildStdout>, line: &mut String) -> Result<(), String> {
-    line.clear();
-    let read = std::io::Read::take(&mut *output, MAX_LINE as u64).read_line(line);
-    match read {
-        Ok(0) => Err("it ended".to_owned()),
-        Ok(_) if line.ends_with('\n') => Ok(()),
-        Ok(_) => Err("it ended within a line, or sent a line that is too long".to_owned()),
-        Err(error) => Err(format!("its answer can't be read: {error}")),
-    }
+    let Hello { evaluators, protocol } = hello;
+    Err(format!("it speaks {protocol:?} for {evaluators:?}, expected {EVALUATOR_PROTOCOL:?} for {ids:?}"))
 }
 
 fn parse_answer(line: &str, expected: usize) -> Result<Vec<RecordedScore>, String> {

@@ -4,7 +4,7 @@
 //! gets is payload bytes and its own checklist, nothing else.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use parthack_env::canonical::Hash;
 use parthack_env::json::Json;
@@ -12,9 +12,9 @@ use parthack_env::payload::payload;
 use parthack_env::replay::Replay;
 use parthack_env::task::Task;
 use parthack_evaluators::judge::alignment::{Alignment, align};
+use parthack_evaluators::judge::remote::{Carrier, Remote};
 use parthack_evaluators::judge::{
-    self, AnswerMode, Checklist, ChecklistItem, ChecklistSource, FieldOrder, Grounding, ItemOrder, Judge, Judgement,
-    Setting,
+    AnswerMode, Checklist, ChecklistItem, ChecklistSource, FieldOrder, Grounding, ItemOrder, Judge, Judgement, Setting,
 };
 use parthack_evaluators::score::{ExactScore, NoVerdict};
 use parthack_model::answer::{Answer, NoAnswer};
@@ -28,12 +28,14 @@ use crate::ledger::{
 };
 use crate::run::error::RunError;
 use crate::run::journal::{Finished, UnitResult};
+use crate::run::judge_processes::JudgeProcesses;
 use crate::run::manifest::{FrozenJudge, Manifest};
 use crate::run::models::Asking;
 
 /// The judges of a run, and the client that answers for them.
 pub struct Judging<'r> {
     asking: Option<&'r Asking>,
+    processes: Arc<JudgeProcesses>,
     judges: BTreeMap<String, (Box<dyn Judge>, FrozenJudge)>,
     checklists: Mutex<BTreeMap<(String, String), Checklist>>,
 }
@@ -70,12 +72,16 @@ pub struct Exhibit<'e> {
 }
 
 impl<'r> Judging<'r> {
-    /// The judges of a manifest. A client is needed once one is asked.
+    /// The judges of a manifest, which read in `processes`. A client is needed once one is asked.
     ///
     /// # Errors
     /// [`RunError::Incomplete`] for a judge that this program does not have, or whose prompts changed.
-    pub fn new(manifest: &Manifest, asking: Option<&'r Asking>) -> Result<Judging<'r>, RunError> {
-        Judging::of_judges(manifest.judges(), asking)
+    pub fn new(
+        manifest: &Manifest,
+        asking: Option<&'r Asking>,
+        processes: &Arc<JudgeProcesses>,
+    ) -> Result<Judging<'r>, RunError> {
+        Judging::of_judges(manifest.judges(), asking, processes)
     }
 
     /// Judges by id.
@@ -85,10 +91,12 @@ impl<'r> Judging<'r> {
     pub fn of_judges<'m>(
         frozen: impl IntoIterator<Item = (&'m str, &'m FrozenJudge)>,
         asking: Option<&'r Asking>,
+        processes: &Arc<JudgeProcesses>,
     ) -> Result<Judging<'r>, RunError> {
         let mut judges = BTreeMap::new();
         for (id, frozen) in frozen {
-            let Some(judge) = judge::judge(id) else {
+            let carrier: Arc<dyn Carrier> = Arc::<JudgeProcesses>::clone(processes);
+            let Some(judge) = Remote::of(id, carrier) else {
                 return Err(RunError::Incomplete(format!("no judge {id}")));
             };
             if judge.prompt_hash() != frozen.prompts {
@@ -96,9 +104,10 @@ impl<'r> Judging<'r> {
                 let message = format!("the prompts of {id}: found hash {found}, expected {expected}, as the run froze");
                 return Err(RunError::usage(message, "use the version of parthack that made the run"));
             }
-            judges.insert(id.to_owned(), (judge, frozen.clone()));
+            judges.insert(id.to_owned(), (Box::new(judge) as Box<dyn Judge>, frozen.clone()));
         }
-        Ok(Judging { asking, judges, checklists: Mutex::default() })
+        let processes = Arc::clone(processes);
+        Ok(Judging { asking, processes, judges, checklists: Mutex::default() })
     }
 
     /// Takes the checklists of an earlier start of the run over.
@@ -169,13 +178,16 @@ impl<'r> Judging<'r> {
         (judge, frozen): (&dyn Judge, &FrozenJudge),
         source: &ChecklistSource<'_>,
     ) -> Result<UnitResult, RunError> {
-        let (Some(prompt), Some(role)) = (judge.checklist_prompt(source), &frozen.checklist_role) else {
+        let prompt = judge.checklist_prompt(source);
+        self.processes.sound()?;
+        let (Some(prompt), Some(role)) = (prompt, &frozen.checklist_role) else {
             return Err(RunError::Incomplete(format!("{id} has no checklist")));
         };
         let cell = format!("checklist of {id} for {task}");
         let check = |answer: &Answer| judge.read_checklist(source, answer).map(|_| ());
         let Asked { exchanges, result } = self.ask(&cell, ("checklist", role), &prompt, 0, &check)?;
         let read = result.and_then(|answer| judge.read_checklist(source, &answer).map_err(NoAnswer::Schema));
+        self.processes.sound()?;
         let mut record = ChecklistRecord {
             task: task.to_owned(),
             evaluator: id.to_owned(),
@@ -241,7 +253,9 @@ impl<'r> Judging<'r> {
     ) -> Result<(Vec<String>, Result<Judgement, NoVerdict>), RunError> {
         let (setting, repeat) = settings(frozen, variant)?;
         let payload = exhibit.payload;
-        let prompts = match judge.plan(payload, checklist, setting) {
+        let plan = judge.plan(payload, checklist, setting);
+        self.processes.sound()?;
+        let prompts = match plan {
             Ok(prompts) => prompts,
             Err(no_verdict) => return Ok((Vec::new(), Err(no_verdict))),
         };
@@ -250,10 +264,14 @@ impl<'r> Judging<'r> {
         for (number, prompt) in prompts.iter().enumerate() {
             let check = |answer: &Answer| judge.read(payload, checklist, setting, number, answer);
             let asked = self.ask(&cell, ("judge", &frozen.role), prompt, repeat, &check)?;
+            // Without a reply the answer was not checked.
+            self.processes.sound()?;
             exchanges.extend(asked.exchanges);
             answers.push(asked.result);
         }
-        Ok((exchanges, judge.judge(payload, checklist, setting, &answers)))
+        let judgement = judge.judge(payload, checklist, setting, &answers);
+        self.processes.sound()?;
+        Ok((exchanges, judgement))
     }
 }
 

@@ -16,11 +16,13 @@ pub(crate) mod files;
 pub mod folder;
 pub mod interrupt;
 pub mod journal;
+pub mod judge_processes;
 pub mod judging;
 pub mod manifest;
 pub mod merge;
 pub mod models;
 pub mod plugins;
+pub mod public_process;
 pub mod recorded;
 pub(crate) mod spending;
 pub mod suite;
@@ -31,9 +33,9 @@ pub mod writer;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
 
 use parthack_env::input::{InputError, Place};
 use parthack_evaluators::registry::Builtin;
@@ -50,6 +52,7 @@ use evaluators::{EvaluatorCommand, EvaluatorProcess};
 use execute::{Phase, execute};
 use folder::{Found, RunFolder};
 use journal::{Finished, Journal};
+use judge_processes::JudgeProcesses;
 use judging::Judging;
 use manifest::{Choices, Manifest};
 use models::Models;
@@ -235,11 +238,12 @@ fn work_out(job: Job<'_>, manifest: &Manifest, folder: &RunFolder) -> Result<Wor
     let (mut journal, mut finished) = Journal::open(&folder.path("journal"), &folder.path("private/journal"))?;
     finished.retain(|_, result| has_objects(folder, result));
     let builtins = served_evaluators(manifest);
+    let judges = Arc::new(JudgeProcesses::new(&evaluator_program));
     let command = EvaluatorCommand { program: evaluator_program, evaluators: builtins.clone() };
     let mut processes: Vec<_> = (0..threads.max(1)).map(|_| EvaluatorProcess::new(command.clone())).collect();
     let spent_before = spending::spent(folder);
     let asking = models.asking(folder, spent_before)?;
-    let judging = Judging::new(manifest, asking.as_ref())?;
+    let judging = Judging::new(manifest, asking.as_ref(), &judges)?;
     judging.resume(&finished);
     let shared = Shared {
         manifest,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use parthack_env::payload::payload;
 use parthack_env::replay::Replay;
@@ -11,6 +12,7 @@ use parthack_model::role::RoleConfig;
 
 use crate::ledger::Subject;
 use crate::run::error::RunError;
+use crate::run::judge_processes::JudgeProcesses;
 use crate::run::judging::{Exhibit, Judging};
 use crate::run::manifest::{FrozenJudge, Recorded, SemanticChoices, freeze_judge};
 use crate::run::models::Asking;
@@ -43,7 +45,7 @@ pub fn recorded_role(
 }
 
 /// Which honest trajectories each judge is recorded on, and in which answer mode: the one that is asked for, or else the
-/// first that has any recording.
+/// first that has any recording. The judges read in `judges`.
 ///
 /// # Errors
 /// [`RunError`] for a cassette that can't be read, or a task that can't be replayed.
@@ -52,10 +54,11 @@ pub fn recorded_judgements(
     folders: &[PathBuf],
     semantic: &SemanticChoices,
     mode: Option<AnswerMode>,
+    judges: &Arc<JudgeProcesses>,
 ) -> Result<(AnswerMode, Recorded), RunError> {
     let modes = mode.map_or_else(|| AnswerMode::ALL.to_vec(), |mode| vec![mode]);
     for mode in &modes {
-        let recorded = of_mode(suite, folders, &SemanticChoices { answer_mode: *mode, ..semantic.clone() })?;
+        let recorded = of_mode(suite, folders, &SemanticChoices { answer_mode: *mode, ..semantic.clone() }, judges)?;
         if !recorded.tasks.is_empty() {
             return Ok((*mode, recorded));
         }
@@ -63,13 +66,18 @@ pub fn recorded_judgements(
     Ok((modes[0], Recorded::default()))
 }
 
-fn of_mode(suite: &Suite, folders: &[PathBuf], semantic: &SemanticChoices) -> Result<Recorded, RunError> {
+fn of_mode(
+    suite: &Suite,
+    folders: &[PathBuf],
+    semantic: &SemanticChoices,
+    judges: &Arc<JudgeProcesses>,
+) -> Result<Recorded, RunError> {
     let ids: Vec<&str> = suite.tasks.iter().map(|task| task.task.spec.id.as_str()).collect();
     let frozen: BTreeMap<&str, FrozenJudge> = (judge::judges().iter())
         .map(|judge| Ok((judge.id(), freeze_judge(judge.as_ref(), Some(semantic), &ids)?)))
         .collect::<Result<_, RunError>>()?;
     let asking = Asking::reading(folders.to_vec())?;
-    let judging = Judging::of_judges(frozen.iter().map(|(id, frozen)| (*id, frozen)), Some(&asking))?;
+    let judging = Judging::of_judges(frozen.iter().map(|(id, frozen)| (*id, frozen)), Some(&asking), judges)?;
     let mut recorded = Recorded::default();
     let subject = Subject::Honest {};
     for entry in &suite.tasks {

@@ -19,6 +19,7 @@ use crate::run::evaluators::{EvaluatorCommand, EvaluatorProcess};
 use crate::run::execute::execute;
 use crate::run::folder::{ObjectKind, RunFolder};
 use crate::run::journal::Finished;
+use crate::run::judge_processes::JudgeProcesses;
 use crate::run::judging::Judging;
 use crate::run::manifest::{FrozenAttacker, Manifest};
 use crate::run::merge::{Merged, merge};
@@ -239,12 +240,13 @@ pub(crate) fn work_again(
     ledger: &Ledger,
 ) -> Result<Merged, RunError> {
     let builtins = served_evaluators(manifest);
+    let judges = Arc::new(JudgeProcesses::new(&job.evaluator_program));
     let command = EvaluatorCommand { program: job.evaluator_program, evaluators: builtins.clone() };
     let mut processes: Vec<_> = (0..job.threads.max(1)).map(|_| EvaluatorProcess::new(command.clone())).collect();
     let certifier = Mutex::new(job.certifier);
     // Models are asked again, out of the run's own archive: each request is reconstructed, or it would not be found.
     let asking = Asking::again(folder)?;
-    let judging = Judging::new(manifest, Some(&asking))?;
+    let judging = Judging::new(manifest, Some(&asking), &judges)?;
     let attacker = attacker_again(folder, manifest, ledger);
     let shared = Shared {
         manifest,
