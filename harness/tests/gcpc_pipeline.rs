@@ -3,7 +3,7 @@
 mod cli_support;
 mod loopback;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -252,6 +252,74 @@ fn commands_say_what_is_missing() {
 fn table(printed: &Value, id: &str) -> Value {
     let all = printed["tables"].as_array().cloned().unwrap_or_else(|| vec![printed.clone()]);
     all.into_iter().find(|table| table["id"] == id).unwrap_or_else(|| panic!("no table {id}: {printed}"))
+}
+
+/// How many lines the blocks of tests in a request have.
+fn listed_tests(request: &Value) -> usize {
+    let text = request["messages"].as_array().into_iter().flatten().filter_map(|message| message["content"].as_str());
+    let text: String = text.collect();
+    let inside = text.lines().skip_while(|line| !line.starts_with("<tests "));
+    inside.skip(1).take_while(|line| !line.starts_with("</tests ")).count()
+}
+
+#[test]
+fn lists_of_names_beside_a_task_reach_synthesis_and_gates() {
+    let tasks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpora/skillsbench/tasks");
+    if !tasks.is_dir() {
+        assert!(std::env::var_os("CI").is_none(), "{} is absent", tasks.display());
+        return println!("not run: {} is absent", tasks.display());
+    }
+    let place = Place::new();
+    let (out, path) = (place.path("study"), tasks.display().to_string());
+    let checklist = place.path("checklist.json");
+    fs::write(&checklist, r#"{"format":"parthack.checklist/1","items":[]}"#).expect("written");
+    let counts = [
+        ("citation-check", 9),
+        ("dialogue-parser", 6),
+        ("fix-build-agentops", 3),
+        ("hvac-control", 7),
+        ("offer-letter-generator", 4),
+        ("powerlifting-coef-calc", 11),
+        ("sales-pivot-analysis", 10),
+        ("travel-planning", 11),
+    ];
+    for (task, count) in counts {
+        let done =
+            place.gcpc(&["check", &checklist, "--tasks", "harbor-tasks", &path, "--task", task, "--format", "json"]);
+        assert_eq!(done.json()["tests"], count, "{task}: {}", done.out);
+    }
+    let cassettes = place.path("cassettes");
+    let record = [&["--model-mode", "record", "--cassettes", &cassettes][..], &ROLES].concat();
+    place.gcpc(&[&["synthesize", "harbor-tasks", &path, "--out", &out][..], &record].concat());
+    let exchanges = promised(&place.scratch.path().join("cassettes"));
+    let exchanges = exchanges.values().filter_map(|bytes| serde_json::from_slice::<Value>(bytes).ok());
+    let asked: BTreeSet<(String, usize)> = exchanges
+        .filter_map(|exchange| Some((exchange["cell"].as_str()?.to_owned(), listed_tests(&exchange["request"]))))
+        .collect();
+    let expected = counts.map(|(task, count)| (format!("checklist of {task}, attempt 1"), count));
+    assert_eq!(asked, BTreeSet::from(expected));
+}
+
+#[test]
+fn a_report_of_tests_beside_a_task_is_a_list_of_names() {
+    let place = Place::new();
+    let folder = place.scratch.path().join("tasks/add");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("task.toml"), "[metadata]\n").expect("written");
+    fs::write(folder.join("instruction.md"), "Add the two numbers and print the sum.\n").expect("written");
+    let report = json!({"results": {"tests": [{"name": "test_outputs.py::test_sum", "status": "failed"}]}});
+    fs::write(folder.join("ctrf.json"), report.to_string()).expect("written");
+    let item = |id: &str, test: &str| json!({"id": id, "requirement": "The sum is printed.", "quote": "print the sum", "route": "assertion", "verifier": test});
+    let checklist = place.path("checklist.json");
+    let items = json!([item("a", "test_sum"), item("b", "test_outputs.py::test_sum"), item("c", "test_product")]);
+    fs::write(&checklist, json!({"format": "parthack.checklist/1", "items": items}).to_string()).expect("written");
+    let done = place.gcpc(&["check", &checklist, "--tasks", "harbor-tasks", &place.path("tasks"), "--format", "json"]);
+    let report = done.json();
+    assert_eq!(report["tests"], 1, "{report}");
+    let faults = report["faults"].as_array().cloned().unwrap_or_default();
+    let unknown: Vec<&Value> =
+        faults.iter().filter(|fault| fault["code"] == "reference_unknown").map(|fault| &fault["pointer"]).collect();
+    assert_eq!(unknown, ["/items/2/verifier"], "{report}");
 }
 
 #[test]

@@ -226,12 +226,13 @@ impl Draft {
 
 fn test_names(root: &Node<'_, '_>, file: &Arc<str>) -> Result<Vec<NamedTest>, Fault> {
     let list = if root.is_object() { root.need("tests", "a list of test names")? } else { root.clone() };
+    let of_file = root.text("verifier_file").map(str::to_owned);
     list.need_items("a list of test names")?
         .into_iter()
         .map(|item| {
             let name = item.str().or_else(|| item.text("name")).ok_or_else(|| item.fault("the name of a test"))?;
             let at = place(file, None, &item.pointer);
-            Ok(NamedTest { name: name.to_owned(), list: TestList::TestNames, detail: None, at })
+            Ok(NamedTest { name: name.to_owned(), list: TestList::TestNames, file: of_file.clone(), detail: None, at })
         })
         .collect()
 }
@@ -244,7 +245,8 @@ fn ctrf(root: &Node<'_, '_>, file: &Arc<str>) -> Result<Vec<NamedTest>, Fault> {
         .map(|item| {
             let name = item.text("name").ok_or_else(|| item.fault("a test with a name"))?;
             let detail = item.text("status").map(str::to_owned);
-            Ok(NamedTest { name: name.to_owned(), list: TestList::Ctrf, detail, at: place(file, None, &item.pointer) })
+            let at = place(file, None, &item.pointer);
+            Ok(NamedTest { name: name.to_owned(), list: TestList::Ctrf, file: None, detail, at })
         })
         .collect()
 }

@@ -128,7 +128,7 @@ fn named(
 ) -> Result<(), Fault> {
     let expected = "a list of test names, or one as JSON text";
     let mut push = |name: &str, pointer: &str| {
-        tests.push(NamedTest { name: name.to_owned(), list, detail: None, at: at(pointer) });
+        tests.push(NamedTest { name: name.to_owned(), list, file: None, detail: None, at: at(pointer) });
     };
     if let Some(text) = field.str() {
         if text.trim().is_empty() {

@@ -58,6 +58,9 @@ pub struct NamedTest {
     pub name: String,
     /// The list.
     pub list: TestList,
+    /// The source file that the list says it stands in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// What it checks, where the list says so.
     pub detail: Option<String>,
     /// Where it stands.

@@ -106,6 +106,7 @@ fn named_checks(criteria: &Node<'_, '_>, at: &impl Fn(&str) -> Provenance, tests
             tests.push(NamedTest {
                 name: name.unwrap_or_else(|| format!("{key}_{index}")),
                 list,
+                file: None,
                 detail: Some(detail),
                 at: at(&check.pointer),
             });

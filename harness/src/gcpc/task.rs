@@ -6,7 +6,7 @@ use std::path::Path;
 use parthack_env::canonical::Hash;
 use parthack_env::input::{InputError, Place};
 use parthack_gcpc::verifier::{Source, Verifier};
-use parthack_logs::{TaskSource, TestList};
+use parthack_logs::{NamedTest, TaskSource, TestList};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -44,14 +44,7 @@ impl GcpcTask {
             let path = if is_json { format!("{}.json", file.path) } else { file.path.clone() };
             verifier.insert(path, text.clone());
         }
-        let names = |list: TestList| -> Vec<&str> {
-            source.tests.iter().filter(|test| test.list == list).map(|test| test.name.as_str()).collect()
-        };
-        let failing = names(TestList::FailToPass);
-        if !failing.is_empty() {
-            let lists = json!({"FAIL_TO_PASS": failing, "PASS_TO_PASS": names(TestList::PassToPass)});
-            verifier.insert("instance.json".to_owned(), lists.to_string());
-        }
+        verifier.extend(lists(source));
         let task = match &source.suite {
             Some(suite) => format!("{suite}/{}", source.id),
             None => source.id.clone(),
@@ -94,6 +87,29 @@ impl GcpcTask {
         }
         Ok(task)
     }
+}
+
+/// Files of names, path → text, for the tests that lists name. A list that is a file of the verifier itself is there already.
+fn lists(source: &TaskSource) -> Vec<(String, String)> {
+    let is_there = |test: &&NamedTest| source.verifier.iter().any(|file| file.at.file == test.at.file);
+    let of = |list: TestList| source.tests.iter().filter(move |test| test.list == list);
+    let names = |list: TestList| -> Vec<&str> { of(list).map(|test| test.name.as_str()).collect() };
+    let mut files = Vec::new();
+    let failing = names(TestList::FailToPass);
+    if !failing.is_empty() {
+        let instance = json!({"FAIL_TO_PASS": failing, "PASS_TO_PASS": names(TestList::PassToPass)});
+        files.push(("instance.json".to_owned(), instance.to_string()));
+    }
+    for (list, path) in [(TestList::TestNames, "test_names.json"), (TestList::Ctrf, "ctrf.json")] {
+        let listed: Vec<&NamedTest> = of(list).filter(|test| !is_there(test)).collect();
+        let Some(first) = listed.first() else { continue };
+        let mut names = json!({"tests": listed.iter().map(|test| &test.name).collect::<Vec<_>>()});
+        if let Some(file) = &first.file {
+            names["verifier_file"] = json!(file);
+        }
+        files.push((path.to_owned(), names.to_string()));
+    }
+    files
 }
 
 /// The name of a task's files: what can stand in a file name, and digits that tell tasks apart whose names agree in that.
