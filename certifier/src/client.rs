@@ -39,7 +39,7 @@ pub enum CertifierError {
         error: io::Error,
     },
     /// The process ended.
-    #[error("the certifier died{}", status.as_ref().map(|status| format!(" ({status})")).unwrap_or_default())]
+    #[error("{}", ended(*status))]
     Died {
         /// How, if known.
         status: Option<std::process::ExitStatus>,
@@ -405,6 +405,17 @@ impl Certifier {
     fn died(&mut self) -> CertifierError {
         self.input = None;
         CertifierError::Died { status: self.child.wait().ok() }
+    }
+}
+
+/// How a process ended that should not have.
+fn ended(status: Option<std::process::ExitStatus>) -> String {
+    match status {
+        Some(status) if status.code().is_some_and(|code| code != 0) => {
+            format!("the certifier ended ({status}); what it says of it stands above")
+        }
+        Some(status) => format!("the certifier died ({status})"),
+        None => "the certifier died".to_owned(),
     }
 }
 

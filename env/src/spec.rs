@@ -374,9 +374,7 @@ impl TaskSpec {
             return Err(root
                 .key("environment_revision")?
                 .fault(format!("the hash of the environment, {revision}"))
-                .hint(
-                    "the file was edited after its revision was computed; `parthack task lint` prints the right one",
-                ));
+                .hint("the file was edited after its revision was computed; put this hash in its place"));
         }
         Ok(spec)
     }

@@ -72,6 +72,11 @@ impl Places {
             }
             looked.push(folder);
         }
+        // A suite alone in its folder, as `task new` lays one out: packages stand in `sealed/` itself.
+        let alone = suite.parent().map(|parent| parent.join("sealed"));
+        if let Some(folder) = alone.filter(|folder| folder.is_dir()) {
+            return Ok(folder);
+        }
         let what = format!("no sealed packages for the suite in {}", suite.display());
         Err(not_found(&what, &looked, "--sealed DIR (or PARTHACK_SEALED)"))
     }

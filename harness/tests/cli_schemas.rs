@@ -222,3 +222,24 @@ fn prices() {
     table["usd_per_million_tokens"]["openai/gpt-4.1"]["prompt"] = json!(-1);
     refuses(&validator, "a negative price", &table);
 }
+
+#[test]
+fn reports_of_stress() {
+    let schema = validator("stress");
+    for (evaluator, tasks) in
+        [("historical-milestone", "PH-H03,PH-H05,PH-H10"), ("csps", "PH-D01"), ("evidence-judge", "PH-H15")]
+    {
+        let mut command = command();
+        command.env("PARTHACK_CERTIFIER", certifier());
+        command.args(["stress", evaluator, "--tasks", tasks, "--resamples", "100", "--format", "json"]);
+        let report = finish(command).json();
+        accepts(&schema, evaluator, &report);
+        for (pointer, value) in
+            [("/honest_mae", json!(1.5)), ("/faults", json!({"crashed": -1})), ("/ci95", json!([0.1]))]
+        {
+            let mut wrong = report.clone();
+            *wrong.pointer_mut(pointer).expect(pointer) = value;
+            refuses(&schema, pointer, &wrong);
+        }
+    }
+}

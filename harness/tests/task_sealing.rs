@@ -123,6 +123,14 @@ fn the_whole_way() {
     let done = place.call_with(&variable, &run);
     assert_eq!(done.code, 0, "{}", done.err);
     assert!(done.err.contains(&hash), "a run names the commitments: {}", done.err);
+    let manifest: Value = serde_json::from_slice(&place.read("run/manifest.json")).expect("JSON");
+    assert_eq!(
+        (&manifest["suite"]["commitments"], &manifest["format"]),
+        (&hash.as_str().into(), &"parthack.manifest/2".into())
+    );
+    // Packages stand where `task new` and `task seal` put them: nobody need say so.
+    let found = place.call_with(&variable, &["verify", "run", "--suite", "my/tasks"]);
+    assert_eq!(found.code, 0, "{}{}", found.out, found.err);
     let doctor = place.call_with(&variable, &[&["doctor"][..], &SUITE].concat());
     assert!(doctor.out.contains(&hash) && doctor.out.contains("certifier sandbox"), "{}", doctor.out);
 

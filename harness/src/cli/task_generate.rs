@@ -222,7 +222,7 @@ fn work(
                 for refusal in refused {
                     *done.redrawn.entry(refusal.to_string()).or_default() += 1;
                 }
-                if (index + 1).is_multiple_of(1_000) {
+                if done.entries.len().is_multiple_of(1_000) {
                     eprintln!("{} of {count} tasks", done.entries.len());
                 }
             }

@@ -67,8 +67,8 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         let message = format!("{} holds no task", args.folder.display());
         return Err(Failure::usage(message, "`parthack task new` scaffolds one"));
     }
-    let description =
-        if args.description.is_empty() { format!("{} tasks", entries.len()) } else { args.description.clone() };
+    let tasks = if entries.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", entries.len()) };
+    let description = if args.description.is_empty() { tasks.clone() } else { args.description.clone() };
     let text = suite_manifest(&args.id, &args.suite_version, &description, &entries)
         .map_err(|error| Failure::Bug(error.to_string()))?;
     replace(&args.folder.join(SUITE_FILE), text.as_bytes())?;
@@ -78,7 +78,6 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
             "suite": suite.id, "tasks": entries.len(), "hash": suite.hash.hex(), "file": args.folder.join(SUITE_FILE),
         }))?,
         ReportFormat::Text => {
-            let tasks = if entries.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", entries.len()) };
             writeln!(out, "{}: {tasks}, {}", args.folder.join(SUITE_FILE).display(), suite.hash)?;
         }
     }

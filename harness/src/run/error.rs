@@ -98,7 +98,7 @@ pub enum RunError {
         hint: &'static str,
     },
     /// The certifier process failed.
-    #[error("certifier: {fault}\nhint: nothing is lost; go on with --resume")]
+    #[error("certifier: {fault}\nhint: nothing is lost; a run that had begun goes on with --resume")]
     Certifier {
         /// What it did.
         fault: String,

@@ -70,7 +70,7 @@ impl EvaluatorProcess {
                 // What was answered before the death stands: the same bytes would get the same answers.
                 self.running = None;
                 if self.restarts_left == 0 {
-                    let hint = "an evaluator process died twice; go on with --resume once the cause is gone";
+                    let hint = "an evaluator process died twice; a run that had begun goes on with --resume once the cause is gone";
                     return Err(RunError::Evaluator { fault, hint });
                 }
                 self.restarts_left -= 1;

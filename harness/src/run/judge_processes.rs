@@ -50,7 +50,7 @@ impl JudgeProcesses {
     /// # Errors
     /// [`RunError::Evaluator`]: processes could not be started, or died twice.
     pub fn sound(&self) -> Result<(), RunError> {
-        let hint = "a process of judges died twice; go on with --resume once the cause is gone";
+        let hint = "a process of judges died twice; a run that had begun goes on with --resume once the cause is gone";
         match &self.state().fault {
             None => Ok(()),
             Some(fault) => Err(RunError::Evaluator { fault: fault.clone(), hint }),

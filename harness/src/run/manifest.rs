@@ -24,7 +24,8 @@ use crate::statistics::{ATTACK_THRESHOLD, BootstrapPlan, SENSITIVITY_THRESHOLDS}
 
 /// Format of a `manifest.json` of rules and search alone.
 pub const MANIFEST_FORMAT: &str = "parthack.manifest/1";
-/// Format of a `manifest.json` that names judges, evaluators of users' own, or an attacker that the first format does not know.
+/// Format of a `manifest.json` that names commitments, judges, evaluators of users' own, or an attacker that the first format does
+/// not know.
 pub const SEMANTIC_MANIFEST_FORMAT: &str = "parthack.manifest/2";
 /// The target whose adversaries are the shared reference set A_ref (P §3.5).
 pub const REFERENCE_TARGET: Rule = Rule::HistoricalMilestone;
@@ -77,6 +78,9 @@ pub struct FrozenSuite {
     pub hash: String,
     /// Whether all its tasks are run.
     pub whole: bool,
+    /// Hash of the commitments to its packages, where there are some: the certifier opened what was committed to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commitments: Option<String>,
 }
 
 /// What tables say of a task (P, Table A.2).
@@ -370,6 +374,7 @@ impl Manifest {
                 version: suite.version.clone(),
                 hash: suite.hash.hex(),
                 whole: chosen.len() == suite.tasks.len(),
+                commitments: suite.commitments.clone(),
             },
             tasks: freeze_tasks(suite, &chosen),
             serializer: PAYLOAD_FORMAT.to_owned(),
@@ -401,7 +406,12 @@ impl Manifest {
     fn lowest_format(&self) -> &'static str {
         let old_attacker = matches!(self.attacker, FrozenAttacker::Search { .. } | FrozenAttacker::File { .. });
         let newer = |evaluator: &FrozenEvaluator| evaluator.judge.is_some() || evaluator.plugin.is_some();
-        if old_attacker && !self.evaluators.iter().any(newer) { MANIFEST_FORMAT } else { SEMANTIC_MANIFEST_FORMAT }
+        let old_suite = self.suite.commitments.is_none();
+        if old_suite && old_attacker && !self.evaluators.iter().any(newer) {
+            MANIFEST_FORMAT
+        } else {
+            SEMANTIC_MANIFEST_FORMAT
+        }
     }
 
     /// An evaluator by id.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use parthack_certifier::sealing::folder::{COMMITMENTS_FILE, read_commitments};
 use parthack_env::canonical::{Hash, canonical_bytes};
-use parthack_env::input::{Cursor, InputError};
+use parthack_env::input::{Cursor, InputError, Place};
 use parthack_env::json::Json;
 use parthack_env::names::skeleton;
 use parthack_env::spec::Split;
@@ -45,6 +46,8 @@ pub struct Suite {
     pub version: String,
     /// Its identity: hash, label `suite`, of the canonical `suite.json`.
     pub hash: Hash,
+    /// Hash of the commitments to its packages, if there are some.
+    pub commitments: Option<String>,
     /// Its tasks, in its order.
     pub tasks: Vec<SuiteTask>,
 }
@@ -80,7 +83,8 @@ impl Suite {
             }
             tasks.push(read_task(folder, id, entry, &path)?);
         }
-        Ok(Suite { folder: folder.to_path_buf(), id, version, hash: Hash::of("suite", &canonical_bytes(&json)), tasks })
+        let hash = Hash::of("suite", &canonical_bytes(&json));
+        Ok(Suite { folder: folder.to_path_buf(), id, version, hash, commitments: commitments_of(folder)?, tasks })
     }
 
     /// The task of an id.
@@ -88,6 +92,14 @@ impl Suite {
     pub fn task(&self, id: &str) -> Option<&SuiteTask> {
         self.tasks.iter().find(|task| task.task.spec.id == id)
     }
+}
+
+fn commitments_of(folder: &Path) -> Result<Option<String>, RunError> {
+    let commitments = read_commitments(folder).map_err(|error| {
+        InputError::new(Place::File, error.to_string(), "the commitments of the suite, as they were published")
+            .in_file(&folder.join(COMMITMENTS_FILE))
+    })?;
+    Ok(commitments.map(|commitments| commitments.hash().to_string()))
 }
 
 fn read_task(folder: &Path, id: &str, entry: &Cursor<'_, '_>, suite: &Path) -> Result<SuiteTask, RunError> {
