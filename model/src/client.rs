@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::accounting::{Accounting, Estimate};
 use crate::answer::{Answer, NoAnswer};
-use crate::cassette::{Cassette, EXCHANGE_FORMAT, RecordedExchange, Wanted};
+use crate::cassette::{Cassette, CassetteError, EXCHANGE_FORMAT, RecordedExchange, Wanted};
 use crate::completion::Response;
 use crate::environment::Environment;
 use crate::error::{ClientError, Miss};
@@ -323,7 +323,7 @@ impl Client {
         let mut retry = None;
         let mut pause = self.options.retry_wait;
         match found(&requests[0])? {
-            Some(first) => self.read_recorded(call, first, check, &mut exchange),
+            Some(first) => self.read_recorded(call, first, &requests[0], check, &mut exchange)?,
             None => {
                 retry = found(&requests[1])?;
                 if retry.is_none() {
@@ -343,7 +343,7 @@ impl Client {
             None => found(&requests[1])?,
         };
         match retry {
-            Some(retry) => self.read_recorded(call, retry, check, &mut exchange),
+            Some(retry) => self.read_recorded(call, retry, &requests[1], check, &mut exchange)?,
             None => {
                 let runtime = self.runtime.as_ref().filter(|_| exchange.requests > 0);
                 if let Some(runtime) = runtime {
@@ -355,14 +355,26 @@ impl Client {
         Ok(exchange)
     }
 
-    fn read_recorded(&self, call: &Call<'_>, recorded: RecordedExchange, check: Check<'_>, exchange: &mut Exchange) {
-        let usage = recorded.response.usage.unwrap_or_default();
+    fn read_recorded(
+        &self,
+        call: &Call<'_>,
+        recorded: RecordedExchange,
+        request: &Request,
+        check: Check<'_>,
+        exchange: &mut Exchange,
+    ) -> Result<(), ClientError> {
+        let response = recorded.response_to(&request.body).map_err(|problem| {
+            let path = PathBuf::from(format!("the exchange {}", request.key));
+            ClientError::Cassette(CassetteError::Broken { path, problem })
+        })?;
+        let usage = response.usage.unwrap_or_default();
         exchange.usage = exchange.usage.plus(usage);
-        exchange.result = recorded.response.checked(call.prompt, check);
+        exchange.result = response.checked(call.prompt, check);
         let mut accounting = lock(&self.accounting);
         let account = accounting.account(call.role);
         account.from_cassette += 1;
         account.cassette_usage = account.cassette_usage.plus(usage);
+        Ok(())
     }
 
     /// Sends one try, stores what came back where it is to be kept, and returns the wait that the server asks for.

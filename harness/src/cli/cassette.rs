@@ -109,8 +109,8 @@ struct PruneArgs {
 
 /// Leave the requests out of recorded exchanges, and keep the answers
 ///
-/// For recordings whose questions quote texts that may not be passed on. A replay makes each request again from the texts, which it must have, and finds
-/// the answer under the same key.
+/// For recordings whose questions quote texts that may not be passed on. Passages of the answers that stand in the requests go with them. A replay
+/// makes each request again from the texts, which it must have, finds the answer under the same key, and puts the passages back.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  parthack cassette strip --cassettes recordings/study --dry-run")]
 struct StripArgs {
@@ -231,7 +231,7 @@ fn print(exchange: &RecordedExchange, out: &mut Output) -> std::io::Result<()> {
         writeln!(out, "  {name}: {value}")?;
     }
     if exchange.is_stripped() {
-        writeln!(out, "\nthe request is left out of this recording")?;
+        writeln!(out, "\nthe request is left out of this recording, and what the answer quotes of it")?;
     }
     for message in exchange.request["messages"].as_array().into_iter().flatten() {
         out.title(&format!("\n{}", message["role"].as_str().unwrap_or("message")))?;

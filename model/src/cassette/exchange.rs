@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::quotes::{self, Quote};
 use super::store::is_key;
 use crate::completion::Response;
 use crate::role::RoleConfig;
@@ -11,8 +12,10 @@ use crate::{canonical, request};
 /// The format of a recorded exchange.
 pub const EXCHANGE_FORMAT: &str = "parthack.exchange/1";
 
-/// The one key of a request that is left out.
+/// The key that a request has that is left out.
 const LEFT_OUT: &str = "left_out";
+/// The other key of such a request: where the answer's passages stand that the request has too.
+const QUOTED: &str = "quoted";
 
 /// A request and what came back. Its file is its canonical JSON and a line end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +34,8 @@ pub struct RecordedExchange {
     /// 0 for the first try, 1 for the retry.
     #[serde(rename = "try")]
     pub attempt: u32,
-    /// The request's body; or, where it may not be passed on, `{"left_out": HASH}` with the BLAKE3 of its canonical JSON.
+    /// The request's body; or, where it may not be passed on, `{"left_out": HASH, "quoted": [[at, start, length], …]}` with the BLAKE3 of its
+    /// canonical JSON. The answer then lacks the passages that stand in the request, each taken out at byte `at`, and standing there from byte `start` on.
     pub request: Value,
     /// What came back.
     pub response: Response,
@@ -69,7 +73,9 @@ impl RecordedExchange {
         };
         same("/format", &exchange.format, EXCHANGE_FORMAT)?;
         same("/key", &exchange.key, key)?;
-        if !exchange.is_stripped() {
+        if exchange.is_stripped() {
+            exchange.quotes()?;
+        } else {
             same("/key, computed from the request", &exchange.computed_key(), key)?;
         }
         same("/hash", &exchange.hash, &exchange.computed_hash()?)?;
@@ -85,17 +91,48 @@ impl RecordedExchange {
     pub fn is_stripped(&self) -> bool {
         let Value::Object(fields) = &self.request else { return false };
         let hash = fields.get(LEFT_OUT).and_then(Value::as_str);
-        fields.len() == 1 && hash.is_some_and(is_key)
+        let known = fields.keys().all(|key| key == LEFT_OUT || key == QUOTED);
+        known && hash.is_some_and(is_key)
     }
 
-    /// The same without the request: for questions about texts that may not be passed on.
+    fn quotes(&self) -> Result<Vec<Quote>, String> {
+        let quoted = self.request.get(QUOTED).cloned();
+        let quotes = quoted.map_or(Ok(Vec::new()), serde_json::from_value);
+        quotes.map_err(|error| format!("/request/{QUOTED}: {error}"))
+    }
+
+    /// What came back, whole: passages that were left out with the request are put back from `body`, the request's canonical JSON.
+    ///
+    /// # Errors
+    /// `body` is not the request that was left out, or lacks a passage.
+    pub(crate) fn response_to(self, body: &str) -> Result<Response, String> {
+        if !self.is_stripped() {
+            return Ok(self.response);
+        }
+        let quotes = self.quotes()?;
+        if quotes.is_empty() {
+            return Ok(self.response);
+        }
+        let (found, expected) = (blake3::hash(body.as_bytes()).to_hex(), self.request.get(LEFT_OUT));
+        if expected.and_then(Value::as_str) != Some(found.as_str()) {
+            return Err(format!("/request/{LEFT_OUT}: the hash of another request than {found}"));
+        }
+        let content = quotes::restore(&self.response.content, &quotes, body)?;
+        Ok(Response { content, ..self.response })
+    }
+
+    /// The same without the request, and without what the answer quotes of it: for questions about texts that may not be passed on. Texts
+    /// of single tokens stay.
     ///
     /// # Errors
     /// As [`RecordedExchange::sealed`].
     pub(crate) fn stripped(mut self) -> Result<RecordedExchange, String> {
         if !self.is_stripped() {
-            let hash = blake3::hash(canonical::request(&self.request).as_bytes()).to_hex().to_string();
-            self.request = serde_json::json!({ LEFT_OUT: hash });
+            let body = canonical::request(&self.request);
+            let hash = blake3::hash(body.as_bytes()).to_hex().to_string();
+            let (rest, quotes) = quotes::cut(&self.response.content, &body);
+            self.response.content = rest;
+            self.request = serde_json::json!({ LEFT_OUT: hash, QUOTED: quotes });
         }
         self.sealed()
     }

@@ -7,6 +7,7 @@
 
 mod exchange;
 mod nearest;
+mod quotes;
 mod store;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -210,7 +211,7 @@ impl Cassette {
         store::prune(folder, what, dry_run)
     }
 
-    /// Leaves the requests of all exchanges out of the folder that is written to: for recordings whose questions hold texts that may not be passed
+    /// Leaves the requests of all exchanges, and what their answers quote of them, out of the folder that is written to: for recordings whose questions hold texts that may not be passed
     /// on. A replay that has those texts makes the requests again and finds the answers under the same keys. Returns the keys of what was changed.
     ///
     /// # Errors
