@@ -243,11 +243,7 @@ fn denominators(context: &Context<'_>, ledger: &Ledger, outcome: &mut Outcome) -
 /// Attempts on held-out tasks that gave a candidate, or that a model left without one: both consumed budget.
 fn produced(context: &Context<'_>, ledger: &Ledger, target: &str) -> u64 {
     let counted = ledger.records().filter(|record| match record {
-        Record::Attempt(r) => {
-            r.target == target
-                && (r.candidate.is_some() || r.no_answer.is_some())
-                && held_out(context).any(|task| task.id == r.task)
-        }
+        Record::Attempt(r) => r.target == target && r.is_generated() && held_out(context).any(|task| task.id == r.task),
         _ => false,
     });
     counted.count() as u64

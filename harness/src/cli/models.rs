@@ -107,9 +107,9 @@ pub(super) struct ModelArgs {
     /// Don't ask about honest trajectories again to measure noise and order sensitivity
     #[arg(long)]
     pub(super) no_probes: bool,
-    /// Attempts of a model on each task against each target
-    #[arg(long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(super) budget: u32,
+    /// Attempts of a model on each task against each target [default: 3; for replay, what is recorded]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(super) budget: Option<u32>,
     /// What an attempt of a model hears of those before it, never a certifier's verdict
     #[arg(long, value_enum, default_value_t = FeedbackArg::None, value_name = "WHAT")]
     feedback: FeedbackArg,
@@ -148,6 +148,9 @@ pub(super) fn recorded_roles(folder: &Path) -> Result<BTreeMap<String, Vec<RoleC
     let cassette = Cassette::new(None, vec![folder.to_path_buf()]);
     Ok(cassette.roles().map_err(RunError::from)?)
 }
+
+/// Attempts of a model on each task against each target (P §3.5).
+pub(super) const BUDGET: u32 = 3;
 
 /// Token caps of P's Table A.4.
 const ATTACKER_TOKENS: u32 = 12_000;

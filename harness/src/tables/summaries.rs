@@ -114,8 +114,7 @@ fn of_target(view: &LedgerView<'_>, target: &str) -> Result<TargetSummary, RunEr
     }
     Ok(TargetSummary {
         id: target.to_owned(),
-        // An attempt that a model left without a candidate consumed budget (P A.5: 54 of 54).
-        generated: attempts().filter(|a| a.candidate.is_some() || a.no_answer.is_some()).count(),
+        generated: attempts().filter(|attempt| attempt.is_generated()).count(),
         protocol_valid: attempts().filter(|attempt| attempt.is_protocol_valid()).count(),
         cells,
         attack: summary,
