@@ -50,7 +50,8 @@ pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
     Ok(table)
 }
 
-fn cell_of(task: &str, attempt: &AttemptRecord, honest: Option<Score>) -> AttemptCell {
+/// An attempt as a cell of a budget curve.
+pub(super) fn cell_of(task: &str, attempt: &AttemptRecord, honest: Option<Score>) -> AttemptCell {
     let outcome = match attempt.eligible {
         false => AttackOutcome::Unmatched,
         true => AttackOutcome::of_pair(honest, attempt.score.as_ref().and_then(RecordedScore::score)),
