@@ -356,6 +356,22 @@ fn the_recordings_that_ship_fill_the_semantic_rows() {
         );
     }
     assert!(core["note"].as_str().expect("a note").contains("qwen2.5-coder-1.5b"), "the note names the model: {core}");
+    // What nobody recorded is no evaluator's silence: A_ref of the development tasks, and one probe.
+    let tables: Value =
+        serde_json::from_slice(&fs::read(scratch.path().join("one/tables/tables.json")).expect("tables"))
+            .expect("JSON");
+    let development = rows_of(&tables, "development", "evaluator", "llm-judge");
+    assert_eq!(development.len(), 6);
+    for row in development {
+        assert_eq!(row["shared_inflation_missing"], "not recorded", "{row}");
+    }
+    let rows = |id: &str| table(&tables, id)["rows"].as_array().expect("rows").clone();
+    assert!(rows("noise").len() >= 12 && rows("noise").iter().all(|row| row["no_verdict"] == 0), "{:?}", rows("noise"));
+    for row in rows("audits") {
+        assert_eq!(row["faults"], 0, "{row}");
+    }
+    let audited = cli_support::parthack(&["audit", &scratch.path().join("one").display().to_string()]);
+    assert_eq!(audited.code, 0, "{}{}", audited.out, audited.err);
     assert_eq!(replay("four", "4").code, 0);
     assert_same(&scratch.path().join("one"), &scratch.path().join("four"));
 }

@@ -253,6 +253,14 @@ pub struct ChecklistRecord {
     pub no_answer: Option<String>,
 }
 
+impl ChecklistRecord {
+    /// Whether there is no checklist because a replay had no recording of it.
+    #[must_use]
+    pub fn is_unrecorded(&self) -> bool {
+        self.no_answer.as_deref().is_some_and(|reason| mentions(reason, "not_recorded"))
+    }
+}
+
 /// What an item of a checklist corresponds to (P B.4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -4,11 +4,10 @@ use crate::ledger::{AttemptRecord, Subject};
 use crate::run::error::RunError;
 use crate::run::manifest::{FrozenAttacker, FrozenTask, ratio_at};
 use crate::statistics::SuiteShape;
-use crate::statistics::attack::AttackOutcome;
 use crate::statistics::budget::budget_curve;
 use crate::table::{Cell, Column, Missing, Table, layout};
 use crate::tables::budgets::cell_of;
-use crate::tables::summaries::{attack_cell, rollback_cell};
+use crate::tables::summaries::{attack_cell, inflation_cell, rollback_cell};
 use crate::tables::tasks::family;
 use crate::tables::view::LedgerView;
 
@@ -32,11 +31,7 @@ pub(super) fn table(view: &LedgerView<'_>) -> Result<Table, RunError> {
                 if !covered {
                     return Ok(Cell::Missing(Missing::NotRecorded));
                 }
-                Ok(match attack_cell(view, &task.id, target, &evaluator.id)?.outcome {
-                    AttackOutcome::Unmatched => Cell::Missing(Missing::Unmatched),
-                    AttackOutcome::NoVerdict => Cell::Missing(Missing::NothingScored),
-                    AttackOutcome::Inflation(score) => Cell::Number(score),
-                })
+                Ok(inflation_cell(attack_cell(view, &task.id, target, &evaluator.id)?.outcome))
             };
             let own = match view.manifest.targets.contains(&evaluator.id) {
                 true => inflation(&evaluator.id)?,
@@ -45,9 +40,11 @@ pub(super) fn table(view: &LedgerView<'_>) -> Result<Table, RunError> {
             let detected = match view.rollbacks(&task.id, "least").first() {
                 None => Cell::Missing(Missing::Excluded),
                 Some(_) if !covered => Cell::Missing(Missing::NotRecorded),
-                Some(rollback) => rollback_cell(view, &task.id, rollback, &evaluator.id)?
-                    .detected()
-                    .map_or(Cell::Missing(Missing::NothingScored), Cell::Flag),
+                Some(rollback) => {
+                    let cell = rollback_cell(view, &task.id, rollback, &evaluator.id)?;
+                    let why = if cell.unrecorded { Missing::NotRecorded } else { Missing::NothingScored };
+                    cell.detected().map_or(Cell::Missing(why), Cell::Flag)
+                }
             };
             table.push([
                 ("task", Cell::text(&task.id)),
@@ -125,7 +122,7 @@ pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
         let (mut cells, mut budget) = (Vec::new(), 0);
         for task in view.development() {
             let honest = match is_scored(view, target, task) {
-                true => view.score(&task.id, &Subject::Honest {}, target)?,
+                true => Some(&view.score_record(&task.id, &Subject::Honest {}, target)?.score),
                 false => None,
             };
             budget = view.manifest.attempts(&task.id, target).max(budget);
