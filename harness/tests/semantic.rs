@@ -254,6 +254,38 @@ fn a_killed_recording_goes_on() {
     assert_same(&path("whole"), &path("killed"));
 }
 
+/// A server without structured outputs: the run says which option asks without them, and with it the same server answers.
+#[test]
+fn a_server_that_rejects_json_schema_is_asked_in_json_mode() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let server = Loopback::with(|request| {
+        let refused = request["response_format"]["type"] == "json_schema";
+        refused.then(|| (400, r#"{"error": {"message": "response_format json_schema is not supported"}}"#.to_owned()))
+    });
+    let run = |out: &str, model: &str| {
+        let mut command = run_command(&scratch.path().join(out), &["--model-mode", "live", "--no-probes"]);
+        command.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &server.url);
+        command.args(["--evaluators", "csps,llm-judge,idj", "--answer-mode", "integer"]);
+        finish({
+            command.args(["--role", model]);
+            command
+        })
+    };
+    let refused = run("refused", "judge=openai/gpt-4.1-mini");
+    assert_eq!(refused.code, 5, "{}", refused.err);
+    for part in ["without an answer: status; first judgement of PH-D01", "status: 400 ", "response_format=json_object"]
+    {
+        assert!(refused.err.contains(part), "{part}: {}", refused.err);
+    }
+    for format in ["json_object", "none"] {
+        let ended = run(format, &format!("judge=openai/gpt-4.1-mini,response_format={format}"));
+        assert_eq!(ended.code, 0, "{format}: {}", ended.err);
+        assert!(!ended.err.contains("without an answer"), "{}", ended.err);
+        let manifest = fs::read_to_string(scratch.path().join(format).join("manifest.json")).expect("a manifest");
+        assert!(manifest.contains(&format!("\"response_format\":\"{format}\"")), "{manifest}");
+    }
+}
+
 #[test]
 fn roles_without_a_mode_and_modes_without_a_role_say_what_to_do() {
     let scratch = tempfile::tempdir().expect("a folder");

@@ -210,7 +210,7 @@ impl Client {
         account.calls += 1;
         account.retries += u64::from(exchange.retried);
         if let Err(reason) = &exchange.result {
-            *account.no_answers.entry(reason.code().to_owned()).or_default() += 1;
+            account.without_answer(call.cell, reason);
         }
         Ok(exchange)
     }

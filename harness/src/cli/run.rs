@@ -411,7 +411,13 @@ fn print_spent(report: &RunReport) {
             },
         );
         for (code, count) in &account.no_answers {
-            eprintln!("  {count} without an answer: {code}");
+            let example = account.examples.get(code);
+            let first = example.map(|example| format!("; first {}: {}", example.cell, example.reason));
+            eprintln!("  {count} without an answer: {code}{}", first.unwrap_or_default());
+            if example.is_some_and(|example| example.refuses_form) {
+                let option = format!("--role {role}=PROVIDER/MODEL,response_format=json_object (or none)");
+                eprintln!("  hint: the server does not take a JSON schema; {option} asks without one");
+            }
         }
     }
     if report.spent_before != Cost::ZERO {
