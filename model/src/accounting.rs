@@ -80,7 +80,7 @@ impl Accounting {
     }
 }
 
-/// What a set of questions would take, before any is asked. Retries are not in it.
+/// What a set of questions would take, before any is asked. What is at most counts the one retry of each.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Estimate {
     /// Questions.
@@ -89,11 +89,11 @@ pub struct Estimate {
     pub recorded: u64,
     /// Tokens of the prompts that would be sent, taken as one for every four bytes.
     pub prompt_tokens: u64,
-    /// The most tokens of their answers: the token caps.
+    /// The most tokens of their answers: the token caps, twice for the retry.
     pub completion_tokens_at_most: u64,
-    /// What they would cost with answers as long as their caps allow, as far as prices are known.
+    /// What they would cost without a retry, with answers as long as their caps allow, as far as prices are known.
     pub cost: Cost,
-    /// The most they can cost: a prompt has at most one token a byte.
+    /// The most they can cost: a prompt has at most one token a byte, and each is asked twice.
     pub cost_at_most: Cost,
     /// Models without a known price, as `provider/model`.
     pub unpriced: BTreeSet<String>,
