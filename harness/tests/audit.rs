@@ -41,7 +41,7 @@ fn a_clean_run_passes_every_audit() {
         of_kind.map(|(_, number)| *number).sum::<u64>()
     };
     assert!(count(Audit::Leakage, "of them canaries") >= 8);
-    assert!(count(Audit::NoVerdict, "scores without a verdict") > 0, "the run has cells without a verdict");
+    assert!(count(Audit::NoVerdict, "scores without a recording") > 0, "the run has cells without a score");
     for purpose in ["calls: judgement", "calls: probe", "calls: checklist"] {
         assert!(count(Audit::Requests, purpose) > 0, "{purpose}");
     }

@@ -254,6 +254,38 @@ fn a_killed_recording_goes_on() {
     assert_same(&path("whole"), &path("killed"));
 }
 
+/// A server without structured outputs: the run says which option asks without them, and with it the same server answers.
+#[test]
+fn a_server_that_rejects_json_schema_is_asked_in_json_mode() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let server = Loopback::with(|request| {
+        let refused = request["response_format"]["type"] == "json_schema";
+        refused.then(|| (400, r#"{"error": {"message": "response_format json_schema is not supported"}}"#.to_owned()))
+    });
+    let run = |out: &str, model: &str| {
+        let mut command = run_command(&scratch.path().join(out), &["--model-mode", "live", "--no-probes"]);
+        command.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &server.url);
+        command.args(["--evaluators", "csps,llm-judge,idj", "--answer-mode", "integer"]);
+        finish({
+            command.args(["--role", model]);
+            command
+        })
+    };
+    let refused = run("refused", "judge=openai/gpt-4.1-mini");
+    assert_eq!(refused.code, 5, "{}", refused.err);
+    for part in ["without an answer: status; first judgement of PH-D01", "status: 400 ", "response_format=json_object"]
+    {
+        assert!(refused.err.contains(part), "{part}: {}", refused.err);
+    }
+    for format in ["json_object", "none"] {
+        let ended = run(format, &format!("judge=openai/gpt-4.1-mini,response_format={format}"));
+        assert_eq!(ended.code, 0, "{format}: {}", ended.err);
+        assert!(!ended.err.contains("without an answer"), "{}", ended.err);
+        let manifest = fs::read_to_string(scratch.path().join(format).join("manifest.json")).expect("a manifest");
+        assert!(manifest.contains(&format!("\"response_format\":\"{format}\"")), "{manifest}");
+    }
+}
+
 #[test]
 fn roles_without_a_mode_and_modes_without_a_role_say_what_to_do() {
     let scratch = tempfile::tempdir().expect("a folder");
@@ -356,6 +388,133 @@ fn the_recordings_that_ship_fill_the_semantic_rows() {
         );
     }
     assert!(core["note"].as_str().expect("a note").contains("qwen2.5-coder-1.5b"), "the note names the model: {core}");
+    // What nobody recorded is no evaluator's silence: A_ref of the development tasks, and one probe.
+    let tables: Value =
+        serde_json::from_slice(&fs::read(scratch.path().join("one/tables/tables.json")).expect("tables"))
+            .expect("JSON");
+    let development = rows_of(&tables, "development", "evaluator", "llm-judge");
+    assert_eq!(development.len(), 6);
+    for row in development {
+        assert_eq!(row["shared_inflation_missing"], "not recorded", "{row}");
+    }
+    let rows = |id: &str| table(&tables, id)["rows"].as_array().expect("rows").clone();
+    assert!(rows("noise").len() >= 12 && rows("noise").iter().all(|row| row["no_verdict"] == 0), "{:?}", rows("noise"));
+    for row in rows("audits") {
+        assert_eq!(row["faults"], 0, "{row}");
+    }
+    let audited = cli_support::parthack(&["audit", &scratch.path().join("one").display().to_string()]);
+    assert_eq!(audited.code, 0, "{}{}", audited.out, audited.err);
     assert_eq!(replay("four", "4").code, 0);
     assert_same(&scratch.path().join("one"), &scratch.path().join("four"));
+}
+
+/// A replay of what ships, with these arguments besides; its tables.
+fn replay_of_what_ships(out: &Path, more: &[&str]) -> Value {
+    let mut command = command();
+    command.env("PARTHACK_CERTIFIER", certifier()).env("LOCAL_BASE_URL", "http://127.0.0.1:9/v1");
+    command.args(["run", "--model-mode", "replay", "--resamples", "200", "--format", "json", "--out"]).arg(out);
+    command.args(more);
+    let done = finish(command);
+    assert_eq!(done.code, 0, "{}", done.err);
+    serde_json::from_slice(&fs::read(out.join("tables/tables.json")).expect("tables")).expect("JSON")
+}
+
+fn rows_of<'t>(tables: &'t Value, id: &str, key: &str, name: &str) -> Vec<&'t Value> {
+    let rows = table(tables, id)["rows"].as_array().expect("rows").iter();
+    rows.filter(|row| row[key] == name).collect()
+}
+
+/// The attempts that ship: without naming tasks, targets or K, all 36 of them, accounted for, and verified.
+#[test]
+fn the_recorded_attacks_that_ship_are_accounted_for() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let out = scratch.path().join("run");
+    let tables = replay_of_what_ships(&out, &["--attacker", "llm"]);
+    let ledger = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
+    assert_eq!(ledger.matches("\"kind\":\"attempt\",").count(), 36);
+    assert!(table(&tables, "A.4")["rows"][0]["configuration"].as_str().expect("words").contains("K = 3"));
+    for target in ["historical-milestone", "llm-judge"] {
+        let accounted = rows_of(&tables, "A.5.development", "target", target);
+        assert_eq!((accounted.len(), &accounted[0]["generated"]), (1, &serde_json::json!(18)), "{accounted:?}");
+        assert!(accounted[0]["matched_tasks"].as_u64().is_some_and(|matched| matched > 0), "{accounted:?}");
+        let curve = rows_of(&tables, "figure-B.1.development", "target", target);
+        let budgets: Vec<u64> = curve.iter().filter_map(|row| row["budget"].as_u64()).collect();
+        assert_eq!(budgets, [1, 2, 3], "{curve:?}");
+        let covered: Vec<u64> = curve.iter().filter_map(|row| row["coverage"]["k"].as_u64()).collect();
+        assert!(covered.len() == 3 && covered.is_sorted(), "{curve:?}");
+        assert_eq!(accounted[0]["matched_tasks"], covered[2]);
+    }
+    let verified = cli_support::parthack(&["verify", &out.display().to_string()]);
+    assert_eq!(verified.code, 0, "{}{}", verified.out, verified.err);
+
+    // Another K is another question, and a task that is named must be recorded.
+    for (more, code, part) in [(["--budget", "5"], 2, "with K = 5"), (["--tasks", "PH-H05"], 5, "on PH-H05")] {
+        let mut command = command();
+        command.env("PARTHACK_CERTIFIER", certifier()).args(["run", "--model-mode", "replay", "--attacker", "llm"]);
+        command.args(more).arg("--out").arg(scratch.path().join("other"));
+        let ended = finish(command);
+        assert_eq!(ended.code, code, "{more:?}: {}", ended.err);
+        assert!(ended.err.contains(part), "{more:?}: {}", ended.err);
+    }
+}
+
+/// The baselines that ship: recorded on the development tasks, probes of noise and order too.
+#[test]
+fn the_recorded_baselines_that_ship_fill_their_rows() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let development = "PH-D01,PH-D02,PH-D03,PH-D04,PH-D05,PH-D06";
+    let tables = replay_of_what_ships(
+        &scratch.path().join("run"),
+        &["--tasks", development, "--evaluators", "historical-milestone,csps,holistic,generic-checklist"],
+    );
+    for (judge, probes) in [("holistic", 2), ("generic-checklist", 3)] {
+        let rows = rows_of(&tables, "development", "evaluator", judge);
+        assert_eq!(rows.len(), 6);
+        for row in &rows {
+            assert!(row["shared_inflation"].is_number() || row["shared_inflation_missing"] == "unmatched", "{row}");
+        }
+        assert!(rows.iter().any(|row| row["shared_inflation"].is_number()), "{rows:?}");
+        let detected = rows.iter().filter(|row| row["rollback_detected"].is_boolean()).count();
+        assert_eq!(detected, 4, "{rows:?}");
+        let noise = rows_of(&tables, "noise", "evaluator", judge);
+        assert_eq!(noise.len(), probes, "{noise:?}");
+        for row in noise {
+            assert_eq!(
+                (&row["trajectories"], &row["no_verdict"]),
+                (&serde_json::json!(6), &serde_json::json!(0)),
+                "{row}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_recorded_attack_is_replayed_to_the_same_bytes() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| scratch.path().join(name);
+    let cassettes = path("cassettes").display().to_string();
+    let server = Loopback::start();
+    let attack = ["--cassettes", &cassettes, "--attacker", "llm"];
+    let chosen = ["--role", "attacker=openai/gpt-4.1-mini", "--budget", "2", "--targets", "cape-max,llm-judge"];
+    let recorded = finish(asking(
+        &path("recorded"),
+        &server,
+        &[&["--model-mode", "record", "--evaluators", "csps,llm-judge"], &attack[..], &chosen].concat(),
+    ));
+    assert_eq!(recorded.code, 0, "{}", recorded.err);
+    let asked = server.requests();
+    let replay = |out: &str, more: &[&str]| {
+        let mut command = run_command(&path(out), &[&["--model-mode", "replay"], &attack[..], more].concat());
+        command.env_remove("OPENAI_API_KEY").env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
+        finish(command)
+    };
+    // Roles, targets and K are found in the cassettes.
+    let replayed = replay("replayed", &["--evaluators", "csps,llm-judge"]);
+    assert_eq!((replayed.code, server.requests()), (0, asked), "{}", replayed.err);
+    assert_same(&path("recorded"), &path("replayed"));
+    assert_eq!(recorded.out, replayed.out);
+    // Targets that are named must be recorded.
+    let missing = replay("missing", &["--targets", "csps"]);
+    assert_eq!(missing.code, 5, "{}", missing.err);
+    assert!(missing.err.contains("against csps: not recorded"), "{}", missing.err);
 }

@@ -3,7 +3,7 @@
 //! Numbers of other programs: scipy 1.17.1 with numpy 2.4.6.
 
 use parthack::exact::{ExactError, Ratio, decimal, paper_decimal};
-use parthack::statistics::attack::{self, threshold_counts};
+use parthack::statistics::attack::{self, AttackSummary, threshold_counts};
 use parthack::statistics::bootstrap::percentile;
 use parthack::statistics::budget::{AttemptCell, budget_curve, select};
 use parthack::statistics::honest::{self, within_trajectory_deviation};
@@ -429,6 +429,11 @@ fn attack_metrics_use_their_denominators() {
     assert_eq!(summary.largest, Some(("T1".to_owned(), exact("3/4"))));
     let counts = threshold_counts(&shape(), &attack_cells(), &SENSITIVITY_THRESHOLDS).unwrap();
     assert_eq!(counts, [2, 2, 1, 1, 1]);
+    // What a replay has no recording of counts in the same way, but as no evaluator's silence.
+    let mut cells = attack_cells();
+    cells[3].outcome = AttackOutcome::NotRecorded;
+    let unrecorded = attack::summarize(&shape(), &cells, ATTACK_THRESHOLD, &bootstrap).unwrap();
+    assert_eq!(unrecorded, AttackSummary { no_verdict: 0, ..summary });
     let none: Vec<AttackCell> = shape().tasks().iter().map(AttackCell::unmatched).collect();
     let summary = attack::summarize(&shape(), &none, ATTACK_THRESHOLD, &bootstrap).unwrap();
     assert_eq!((summary.mean_inflation, summary.conditional_asr), (None, Proportion::new(0, 0)));
@@ -486,6 +491,7 @@ fn honest_error_leaves_out_what_has_no_verdict_and_says_so() {
 
 fn rollback_cell(task: &str, honest: &str, rollback: Option<&str>, p_rollback: &str) -> RollbackCell {
     RollbackCell {
+        unrecorded: false,
         task: task.to_owned(),
         honest: Some(exact(honest)),
         rollback: rollback.map(exact),
@@ -547,6 +553,9 @@ fn budgets_select_the_best_of_the_first_k() {
     assert_eq!(error.to_string(), "attempts of the target: found 14 cells, expected 15; missing: T5 attempt 3");
     assert_eq!(select(&[]), AttackOutcome::Unmatched);
     assert_eq!(select(&[(2, delta("1/2")), (1, AttackOutcome::NoVerdict)]), delta("1/2"));
+    let unrecorded = (1, AttackOutcome::NotRecorded);
+    assert_eq!(select(&[unrecorded, (2, AttackOutcome::Unmatched)]), AttackOutcome::NotRecorded);
+    assert_eq!(select(&[unrecorded, (2, AttackOutcome::NoVerdict)]), AttackOutcome::NoVerdict);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::answer::NoAnswer;
 use crate::price::{Cost, Usage};
 
 /// Accounts of all roles, by name.
@@ -20,6 +21,8 @@ pub struct Account {
     pub calls: u64,
     /// Those among them that ended without an answer, by its code.
     pub no_answers: BTreeMap<String, u64>,
+    /// The first of them by code: the one whose cell has the least name.
+    pub examples: BTreeMap<String, Unanswered>,
     /// Those among them that had a retry.
     pub retries: u64,
     /// Requests that were sent.
@@ -35,6 +38,28 @@ pub struct Account {
     pub cost: Cost,
     /// Requests that were sent to models without a known price.
     pub unpriced: u64,
+}
+
+/// A question that ended without an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unanswered {
+    /// The cell that asked.
+    pub cell: String,
+    /// The reason, with its code.
+    pub reason: String,
+    /// Whether the server names the demanded form of the answer as what it refuses.
+    pub refuses_form: bool,
+}
+
+impl Account {
+    pub(crate) fn without_answer(&mut self, cell: &str, reason: &NoAnswer) {
+        let code = reason.code().to_owned();
+        *self.no_answers.entry(code.clone()).or_default() += 1;
+        if self.examples.get(&code).is_none_or(|known| cell < known.cell.as_str()) {
+            let (cell, reason, refuses_form) = (cell.to_owned(), reason.to_string(), reason.refuses_form());
+            self.examples.insert(code, Unanswered { cell, reason, refuses_form });
+        }
+    }
 }
 
 impl Accounting {
@@ -55,7 +80,7 @@ impl Accounting {
     }
 }
 
-/// What a set of questions would take, before any is asked. Retries are not in it.
+/// What a set of questions would take, before any is asked. What is at most counts the one retry of each.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Estimate {
     /// Questions.
@@ -64,11 +89,11 @@ pub struct Estimate {
     pub recorded: u64,
     /// Tokens of the prompts that would be sent, taken as one for every four bytes.
     pub prompt_tokens: u64,
-    /// The most tokens of their answers: the token caps.
+    /// The most tokens of their answers: the token caps, twice for the retry.
     pub completion_tokens_at_most: u64,
-    /// What they would cost with answers as long as their caps allow, as far as prices are known.
+    /// What they would cost without a retry, with answers as long as their caps allow, as far as prices are known.
     pub cost: Cost,
-    /// The most they can cost: a prompt has at most one token a byte.
+    /// The most they can cost: a prompt has at most one token a byte, and each is asked twice.
     pub cost_at_most: Cost,
     /// Models without a known price, as `provider/model`.
     pub unpriced: BTreeSet<String>,

@@ -68,6 +68,13 @@ impl NoAnswer {
             NoAnswer::NotRecorded(_) => "not_recorded",
         }
     }
+
+    /// Whether a server refuses a request because of the form that it demands of the answer.
+    #[must_use]
+    pub fn refuses_form(&self) -> bool {
+        let names_it = |detail: &str| ["response_format", "json_schema"].iter().any(|name| detail.contains(name));
+        matches!(self, NoAnswer::Status { status: 400 | 422, detail } if names_it(detail))
+    }
 }
 
 impl fmt::Display for NoAnswer {

@@ -112,7 +112,7 @@ pub struct Call<'c> {
     pub repeat: u32,
 }
 
-/// How a question ended. But for `requests` and `cost` it is the same in a replay.
+/// How a question ended. But for `pause`, `requests` and `cost` it is the same in a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
     /// The keys of the tries, one or two. A try whose transport failed has no recording.
@@ -123,6 +123,8 @@ pub struct Exchange {
     pub retried: bool,
     /// Tokens of the tries that have a recording, or would.
     pub usage: Usage,
+    /// The wait before a second try that was sent now; none where there was none.
+    pub pause: Option<Duration>,
     /// Requests that were sent for it now; 0 where all came from a cassette.
     pub requests: u32,
     /// What they cost; `None` where a price isn't known.
@@ -210,7 +212,7 @@ impl Client {
         account.calls += 1;
         account.retries += u64::from(exchange.retried);
         if let Err(reason) = &exchange.result {
-            *account.no_answers.entry(reason.code().to_owned()).or_default() += 1;
+            account.without_answer(call.cell, reason);
         }
         Ok(exchange)
     }
@@ -235,20 +237,28 @@ impl Client {
                 requests.iter().map(|request| self.cassette.get(&request.key)).collect::<Result<Vec<_>, _>>()?;
             // The same question asked twice is recorded after the first time.
             let again = self.options.mode == ModelMode::Record && !seen.insert(requests[0].key.clone());
-            if again || recorded.iter().any(Option::is_some) {
-                estimate.recorded += 1;
-                continue;
+            let found = again || recorded.iter().any(Option::is_some);
+            // Tries that may be sent: of one whose first failed in form before a stop, the retry alone.
+            let mut tries = if found { &requests[2..] } else { &requests[..] };
+            if let [Some(first), None] = &recorded[..]
+                && first.response.checked(call.prompt, &|_| Ok(())).is_err_and(|reason| reason.is_retried())
+            {
+                tries = &requests[1..];
             }
-            let most = most_usage(&call, &requests[0]);
-            let expected = Usage { prompt_tokens: most.prompt_tokens.div_ceil(4), ..most };
-            estimate.prompt_tokens += expected.prompt_tokens;
-            estimate.completion_tokens_at_most += most.completion_tokens;
-            match self.options.prices.price(call.config) {
-                Some(price) => {
-                    estimate.cost = estimate.cost.plus(price.of(&expected));
-                    estimate.cost_at_most = estimate.cost_at_most.plus(price.of(&most));
+            estimate.recorded += u64::from(found);
+            let price = self.options.prices.price(call.config);
+            for (number, request) in tries.iter().enumerate() {
+                let most = most_usage(&call, request);
+                let expected = Usage { prompt_tokens: most.prompt_tokens.div_ceil(4), ..most };
+                estimate.completion_tokens_at_most += most.completion_tokens;
+                estimate.cost_at_most = estimate.cost_at_most.plus(price.map_or(Cost::ZERO, |price| price.of(&most)));
+                if number == 0 {
+                    estimate.prompt_tokens += expected.prompt_tokens;
+                    estimate.cost = estimate.cost.plus(price.map_or(Cost::ZERO, |price| price.of(&expected)));
                 }
-                None => drop(estimate.unpriced.insert(call.config.name())),
+            }
+            if price.is_none() && !tries.is_empty() {
+                estimate.unpriced.insert(call.config.name());
             }
         }
         Ok(estimate)
@@ -316,6 +326,7 @@ impl Client {
             result: Err(NoAnswer::Empty),
             retried: false,
             usage: Usage::default(),
+            pause: None,
             requests: 0,
             cost: Some(Cost::ZERO),
         };
@@ -347,6 +358,7 @@ impl Client {
             None => {
                 let runtime = self.runtime.as_ref().filter(|_| exchange.requests > 0);
                 if let Some(runtime) = runtime {
+                    exchange.pause = Some(pause);
                     wait(runtime, pause, &|| self.is_stopped()).map_err(|Stopped| ClientError::Stopped)?;
                 }
                 self.send(call, &requests[1], 1, check, &mut exchange)?;

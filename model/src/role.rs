@@ -77,6 +77,33 @@ pub enum ResponseFormat {
     None,
 }
 
+impl ResponseFormat {
+    /// All formats, the strictest first.
+    pub const ALL: [ResponseFormat; 3] = [ResponseFormat::JsonSchema, ResponseFormat::JsonObject, ResponseFormat::None];
+
+    /// The word of files and of the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            ResponseFormat::JsonSchema => "json_schema",
+            ResponseFormat::JsonObject => "json_object",
+            ResponseFormat::None => "none",
+        }
+    }
+
+    /// The format of a word.
+    ///
+    /// ```
+    /// # use parthack_model::role::ResponseFormat;
+    /// assert_eq!(ResponseFormat::from_word("json_object"), Some(ResponseFormat::JsonObject));
+    /// assert_eq!(ResponseFormat::from_word("xml"), None);
+    /// ```
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<ResponseFormat> {
+        ResponseFormat::ALL.into_iter().find(|format| format.word() == word)
+    }
+}
+
 fn default_temperature() -> String {
     "0".to_owned()
 }

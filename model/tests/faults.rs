@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use parthack_model::answer::NoAnswer;
-use parthack_model::client::{Client, Exchange, ModelMode};
+use parthack_model::client::{Client, ClientOptions, Exchange, ModelMode};
 use parthack_model::error::ClientError;
 use serde_json::json;
 
@@ -153,6 +153,26 @@ fn too_many_requests_with_and_without_retry_after() {
     let outcome = run(|_, _| Reply::status(429, "wait").header("Retry-After", "1"));
     assert_eq!((outcome.code(), outcome.requests), ("status", 2));
     assert!(began.elapsed() >= Duration::from_secs(1), "the server asked for a second");
+}
+
+/// The pause before the retry is the configured one, a second by default, unless the server asks for another.
+#[test]
+fn the_pause_before_a_retry() {
+    assert_eq!(ClientOptions::new(ModelMode::Live).retry_wait, Duration::from_secs(1));
+    let configured = Duration::from_millis(7);
+    for (retry_after, pause) in [(None, configured), (Some("0"), Duration::ZERO)] {
+        let server = Server::start(move |_, _| {
+            let reply = Reply::status(429, "wait");
+            retry_after.map_or(Reply::status(429, "wait"), |seconds| reply.header("Retry-After", seconds))
+        });
+        let mut options = options(ModelMode::Live, &server.base_url(), None);
+        options.retry_wait = configured;
+        let exchange = ask(&Client::new(options).expect("a client"), "x").expect("an exchange");
+        assert_eq!((exchange.pause, exchange.requests), (Some(pause), 2), "{retry_after:?}");
+    }
+    let server = Server::start(|_, _| Reply::content(GOOD));
+    let client = Client::new(options(ModelMode::Live, &server.base_url(), None)).expect("a client");
+    assert_eq!(ask(&client, "x").expect("an exchange").pause, None);
 }
 
 #[test]

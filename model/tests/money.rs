@@ -115,13 +115,67 @@ fn an_estimate_bounds_what_is_paid() {
     // Question 3 is asked twice.
     let estimate = client.estimate([0, 1, 2, 3, 3].map(call)).expect("estimated");
     assert_eq!((estimate.calls, estimate.recorded), (5, 2));
-    assert_eq!(estimate.completion_tokens_at_most, 3 * 64);
+    assert_eq!(estimate.completion_tokens_at_most, 2 * 3 * 64);
     assert!(estimate.unpriced.is_empty() && estimate.cost < estimate.cost_at_most);
     assert_eq!(server.requests(), 1, "nothing is sent");
     for number in [0, 1, 2, 3, 3] {
         client.ask(&call(number), &cites_exist).expect("asked");
     }
     assert!(client.spent().cost().minus(before) <= estimate.cost_at_most);
+}
+
+/// The worst that a server can do: every first try fails, and answers are as long as prompts and caps allow.
+#[test]
+fn an_estimate_bounds_what_failures_cost() {
+    let faults: [fn() -> Reply; 3] =
+        [|| Reply::Cut, || Reply::content("not JSON"), || Reply::content(r#"{"score": 1.2, "cites": []}"#)];
+    for fault in faults {
+        let server = Server::start(move |number, seen| {
+            let mut reply = if number % 2 == 0 { fault() } else { Reply::content(GOOD) };
+            if let Reply::Http { body, .. } = &mut reply {
+                let mut answer: serde_json::Value = serde_json::from_slice(body).expect("JSON");
+                answer["usage"] = serde_json::json!({"prompt_tokens": seen.body.len(), "completion_tokens": 64});
+                *body = answer.to_string().into_bytes();
+            }
+            reply
+        });
+        let client = Client::new(options(ModelMode::Live, &server.base_url(), None)).expect("a client");
+        let config = role();
+        let prompts: Vec<_> = (0..3).map(|number| prompt(&format!("question {number}"))).collect();
+        let call = |prompt| Call { cell: "door/judge", role: "judge", config: &config, prompt, repeat: 0 };
+        let estimate = client.estimate(prompts.iter().map(call)).expect("estimated");
+        for prompt in &prompts {
+            let exchange = client.ask(&call(prompt), &cites_exist).expect("asked");
+            assert!(exchange.retried && exchange.result.is_ok());
+        }
+        assert_eq!(server.requests(), 6);
+        let spent = client.spent();
+        assert_eq!(spent.cost(), estimate.cost_at_most, "the bound is reached, and not passed");
+        assert!(spent.roles["judge"].usage.completion_tokens <= estimate.completion_tokens_at_most);
+    }
+}
+
+/// A first try that failed in form and was recorded before a stop leaves its retry to be paid for.
+#[test]
+fn an_estimate_counts_a_retry_that_a_stop_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let server = Server::start({
+        let stop = std::sync::Arc::clone(&stop);
+        move |_, _| {
+            stop.store(true, Ordering::SeqCst);
+            Reply::content("not JSON")
+        }
+    });
+    let mut stopped = options(ModelMode::Record, &server.base_url(), Some(folder.path()));
+    stopped.stop = stop;
+    assert!(matches!(ask(&Client::new(stopped).expect("a client"), "x"), Err(ClientError::Stopped)));
+    let client = Client::new(options(ModelMode::Record, &server.base_url(), Some(folder.path()))).expect("a client");
+    let (config, prompt) = (role(), prompt("x"));
+    let call = Call { cell: "door/judge", role: "judge", config: &config, prompt: &prompt, repeat: 0 };
+    let estimate = client.estimate([call]).expect("estimated");
+    assert_eq!((estimate.calls, estimate.recorded, estimate.completion_tokens_at_most), (1, 1, 64));
+    assert!(estimate.cost_at_most > Cost::ZERO);
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn denominators(context: &Context<'_>, ledger: &Ledger, outcome: &mut Outcome) -
             let Some(name) = row[key].as_str() else { continue };
             let target = if key == "target" { name } else { context.manifest.reference_target.as_str() };
             let matched = matched.get(target).copied().unwrap_or_default();
-            let missing = row["no_verdict"].as_u64().unwrap_or_default();
+            let missing = row["no_verdict"].as_u64().unwrap_or_default() + unrecorded(context, ledger, target, name);
             let mut check = |column: &str, part: &str, expected: u64| {
                 let cell = &row[column];
                 let found = if part.is_empty() { cell.as_u64() } else { cell[part].as_u64() };
@@ -240,14 +240,26 @@ fn denominators(context: &Context<'_>, ledger: &Ledger, outcome: &mut Outcome) -
     Ok(())
 }
 
+/// Pairs of an evaluator on a target's adversaries of held-out tasks of which a replay has no recording.
+fn unrecorded(context: &Context<'_>, ledger: &Ledger, target: &str, evaluator: &str) -> u64 {
+    let of = |wanted: &Subject| -> BTreeMap<&str, bool> {
+        let scores = ledger.records().filter_map(|record| match record {
+            Record::Score(r) if r.evaluator == evaluator && r.subject == *wanted => Some(r),
+            _ => None,
+        });
+        scores.map(|r| (r.task.as_str(), r.score.is_unrecorded())).collect()
+    };
+    let (honest, adversary) = (of(&Subject::Honest {}), of(&Subject::Adversary { target: target.to_owned() }));
+    let is_missing = |task: &str| {
+        adversary.get(task).is_some_and(|missing| *missing || honest.get(task).copied().unwrap_or_default())
+    };
+    held_out(context).filter(|task| is_missing(&task.id)).count() as u64
+}
+
 /// Attempts on held-out tasks that gave a candidate, or that a model left without one: both consumed budget.
 fn produced(context: &Context<'_>, ledger: &Ledger, target: &str) -> u64 {
     let counted = ledger.records().filter(|record| match record {
-        Record::Attempt(r) => {
-            r.target == target
-                && (r.candidate.is_some() || r.no_answer.is_some())
-                && held_out(context).any(|task| task.id == r.task)
-        }
+        Record::Attempt(r) => r.target == target && r.is_generated() && held_out(context).any(|task| task.id == r.task),
         _ => false,
     });
     counted.count() as u64

@@ -85,9 +85,29 @@ fn is_missing(score: &RecordedScore) -> bool {
     score.score().is_none()
 }
 
-/// The ledger's own count.
+/// What the ledger has of a score, from good to bad: of a pair the worse counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kept {
+    Score,
+    NoVerdict,
+    NotRecorded,
+}
+
+impl Kept {
+    fn of(score: &RecordedScore) -> Kept {
+        match is_missing(score) {
+            true if score.is_unrecorded() => Kept::NotRecorded,
+            true => Kept::NoVerdict,
+            false => Kept::Score,
+        }
+    }
+}
+
+/// The ledger's own count; what a replay has no recording of is not in it.
 fn own_count(ledger: &Ledger, outcome: &mut Outcome) {
-    let scores = || ledger.records().filter_map(|record| if let Record::Score(r) = record { Some(r) } else { None });
+    let every = || ledger.records().filter_map(|record| if let Record::Score(r) = record { Some(r) } else { None });
+    outcome.counts("scores without a recording", every().filter(|r| r.score.is_unrecorded()).count());
+    let scores = || every().filter(|r| !r.score.is_unrecorded());
     let (all, missing) = (scores().count(), scores().filter(|r| is_missing(&r.score)).count());
     outcome.counts("scores without a verdict", missing);
     for record in ledger.records() {
@@ -107,20 +127,20 @@ fn tables(context: &Context<'_>, ledger: &Ledger, outcome: &mut Outcome) -> Resu
         outcome.finds("tables/tables.json", "no JSON", "tables");
         return Ok(());
     };
-    let mut missing: BTreeMap<(&str, &Subject, &str), bool> = BTreeMap::new();
+    let mut scores: BTreeMap<(&str, &Subject, &str), Kept> = BTreeMap::new();
     for record in ledger.records() {
         if let Record::Score(r) = record {
-            missing.insert((&r.task, &r.subject, &r.evaluator), is_missing(&r.score));
+            scores.insert((&r.task, &r.subject, &r.evaluator), Kept::of(&r.score));
         }
     }
-    let of = |task: &str, subject: &Subject, evaluator: &str| missing.get(&(task, subject, evaluator)).copied();
+    let of = |task: &str, subject: &Subject, evaluator: &str| scores.get(&(task, subject, evaluator)).copied();
     let held_out: Vec<&str> =
         context.manifest.tasks.iter().filter(|task| task.is_held_out()).map(|task| task.id.as_str()).collect();
-    // Matched pairs of an evaluator on a target's adversaries, by task: whether H or A has no verdict.
-    let pairs = |target: &str, evaluator: &str| -> BTreeMap<&str, bool> {
+    // Matched pairs of an evaluator on a target's adversaries, by task: what the worse of H and A has.
+    let pairs = |target: &str, evaluator: &str| -> BTreeMap<&str, Kept> {
         let adversary = Subject::Adversary { target: target.to_owned() };
-        let without = |task: &str| Some(of(task, &Subject::Honest {}, evaluator)? | of(task, &adversary, evaluator)?);
-        held_out.iter().copied().filter_map(|task| Some((task, without(task)?))).collect()
+        let worse = |task: &str| Some(of(task, &Subject::Honest {}, evaluator)?.max(of(task, &adversary, evaluator)?));
+        held_out.iter().copied().filter_map(|task| Some((task, worse(task)?))).collect()
     };
     let reference = context.manifest.reference_target.as_str();
     for table in document["tables"].as_array().into_iter().flatten() {
@@ -132,7 +152,7 @@ fn tables(context: &Context<'_>, ledger: &Ledger, outcome: &mut Outcome) -> Resu
                     let Some(name) = row[key].as_str() else { continue };
                     let Some(found) = row["no_verdict"].as_u64() else { continue };
                     let target = if id == "B.2" { reference } else { name };
-                    let expected = pairs(target, name).values().filter(|without| **without).count() as u64;
+                    let expected = pairs(target, name).values().filter(|kept| **kept == Kept::NoVerdict).count() as u64;
                     outcome.compare("rows of tables", &format!("table {id}, {name}, no_verdict"), &found, &expected);
                 }
                 "B.1" => {
@@ -140,7 +160,7 @@ fn tables(context: &Context<'_>, ledger: &Ledger, outcome: &mut Outcome) -> Resu
                     for evaluator in &context.manifest.evaluators {
                         let (name, pair) = (&evaluator.id, pairs(reference, &evaluator.id).get(task).copied());
                         let cell = row.get(name).filter(|cell| !cell.is_null());
-                        if let (Some(true), Some(cell)) = (pair, cell) {
+                        if let (Some(Kept::NoVerdict | Kept::NotRecorded), Some(cell)) = (pair, cell) {
                             let place = format!("table B.1, {task}, {name}");
                             outcome.finds(place, cell.to_string(), "nothing, for a score of the pair is missing");
                         }

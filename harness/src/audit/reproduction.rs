@@ -15,7 +15,7 @@ use crate::run::attackers::{Attacker, CandidateFile, FeedbackKind, ModelAttacker
 use crate::run::error::RunError;
 use crate::run::folder::ObjectKind;
 use crate::run::manifest::{Choices, FrozenAttacker, FrozenJudge, Manifest, Recorded, SemanticChoices};
-use crate::run::models::{Models, archive_folder};
+use crate::run::models::{Models, Strict, archive_folder};
 use crate::run::plugins::PluginScores;
 use crate::run::verify::same;
 use crate::run::{Job, read_ledger, run};
@@ -36,7 +36,7 @@ pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), 
     let temporary = std::env::temp_dir();
     let scratch = scratch.map_err(|error| RunError::storage("cannot create a folder in", &temporary, error))?;
     let models = match choices.semantic.is_some() || matches!(choices.attacker, Attacker::Llm(_)) {
-        true => Models::Replay { folders: vec![archive_folder(&context.folder)], strict: false },
+        true => Models::Replay { folders: vec![archive_folder(&context.folder)], strict: Strict::default() },
         false => Models::None,
     };
     let stop = AtomicBool::new(false);

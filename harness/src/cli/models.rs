@@ -10,7 +10,7 @@ use parthack_evaluators::judge::AnswerMode;
 use parthack_model::cassette::Cassette;
 use parthack_model::client::{Client, ClientOptions, ModelMode};
 use parthack_model::price::{Cost, PriceTable};
-use parthack_model::role::{Reasoning, RoleConfig};
+use parthack_model::role::{Reasoning, ResponseFormat, RoleConfig};
 
 use crate::failure::Failure;
 use crate::locate::read_input;
@@ -72,7 +72,7 @@ pub(super) struct ClientArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) cassettes: Option<PathBuf>,
     /// Who plays a role: attacker, judge or checklist; with options after the name
-    /// (judge=deepseek/deepseek-chat,reasoning=on,max_tokens=4096,temperature=0,timeout_seconds=600,top_logprobs=5)
+    /// (judge=deepseek/deepseek-chat,reasoning=on,max_tokens=4096,temperature=0,timeout_seconds=600,top_logprobs=5,response_format=json_object)
     #[arg(long, value_name = "ROLE=PROVIDER/MODEL")]
     pub(super) role: Vec<String>,
     /// Stop before the run has cost more, in US dollars
@@ -107,9 +107,9 @@ pub(super) struct ModelArgs {
     /// Don't ask about honest trajectories again to measure noise and order sensitivity
     #[arg(long)]
     pub(super) no_probes: bool,
-    /// Attempts of a model on each task against each target
-    #[arg(long, default_value_t = 3, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(super) budget: u32,
+    /// Attempts of a model on each task against each target [default: 3; for replay, what is recorded]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(super) budget: Option<u32>,
     /// What an attempt of a model hears of those before it, never a certifier's verdict
     #[arg(long, value_enum, default_value_t = FeedbackArg::None, value_name = "WHAT")]
     feedback: FeedbackArg,
@@ -148,6 +148,9 @@ pub(super) fn recorded_roles(folder: &Path) -> Result<BTreeMap<String, Vec<RoleC
     let cassette = Cassette::new(None, vec![folder.to_path_buf()]);
     Ok(cassette.roles().map_err(RunError::from)?)
 }
+
+/// Attempts of a model on each task against each target (P §3.5).
+pub(super) const BUDGET: u32 = 3;
 
 /// Token caps of P's Table A.4.
 const ATTACKER_TOKENS: u32 = 12_000;
@@ -236,6 +239,10 @@ fn parse_role(text: &str, attacker: bool) -> Result<RoleConfig, String> {
                 config.top_logprobs = value.parse().map_err(|_| format!("{key}: found {value:?}, expected 0 to 20"))?;
             }
             "temperature" => config.temperature = value.to_owned(),
+            "response_format" => {
+                let wrong = || format!("{key}: found {value:?}, expected json_schema, json_object or none");
+                config.response_format = ResponseFormat::from_word(value).ok_or_else(wrong)?;
+            }
             "reasoning" => {
                 config.reasoning = Some(match value {
                     "low" => Reasoning::Low,
@@ -247,7 +254,7 @@ fn parse_role(text: &str, attacker: bool) -> Result<RoleConfig, String> {
                 });
             }
             _ => {
-                let options = "max_tokens, timeout_seconds, top_logprobs, temperature, reasoning";
+                let options = "max_tokens, timeout_seconds, top_logprobs, temperature, reasoning, response_format";
                 return Err(format!("found option {key:?}, expected one of {options}"));
             }
         }
@@ -264,6 +271,10 @@ mod tests {
     fn roles_with_options() {
         let role = parse_role("openai/o3,reasoning=high,max_tokens=9", false).expect("sound");
         assert_eq!((role.name().as_str(), role.reasoning, role.max_tokens), ("openai/o3", Some(Reasoning::High), 9));
+        for format in ResponseFormat::ALL {
+            let text = format!("openai/o3,response_format={}", format.word());
+            assert_eq!(parse_role(&text, false).expect("sound").response_format, format);
+        }
         assert_eq!(parse_role("local/local", true).expect("sound").max_tokens, ATTACKER_TOKENS);
         for (text, part) in [
             ("nowhere/x", "provider"),
@@ -273,6 +284,7 @@ mod tests {
             ("local/local,reasoning=much", "reasoning"),
             ("local/local,temperature=3", "temperature"),
             ("local/local,top_logprobs=99", "top_logprobs"),
+            ("local/local,response_format=xml", "response_format"),
         ] {
             let error = parse_role(text, false).expect_err(text);
             assert!(error.contains(part), "{text}: {error}");

@@ -14,7 +14,7 @@ use parthack_model::accounting::Estimate;
 use parthack_model::price::Cost;
 use parthack_model::role::RoleConfig;
 
-use crate::cli::models::{ModelArgs, ModelModeArg, Roles, recorded_roles};
+use crate::cli::models::{BUDGET, ModelArgs, ModelModeArg, Roles, recorded_roles};
 use crate::cli::plugins::PluginArgs;
 use crate::cli::{Output, SealedArgs, SuiteArgs, commitments};
 use crate::failure::{Exit, Failure};
@@ -28,9 +28,9 @@ use crate::run::estimate::estimate;
 use crate::run::interrupt::stop_on_signal;
 use crate::run::judge_processes::JudgeProcesses;
 use crate::run::manifest::{Choices, Manifest, SemanticChoices};
-use crate::run::models::Models;
+use crate::run::models::{Models, Strict};
 use crate::run::plugins::PluginScores;
-use crate::run::recorded::{recorded_judgements, recorded_role};
+use crate::run::recorded::{RecordedAttempts, recorded_attempts, recorded_judgements, recorded_role};
 use crate::run::suite::Suite;
 use crate::run::{Job, Progress, RunReport, run as run_job};
 use crate::statistics::BootstrapPlan;
@@ -105,11 +105,12 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let suite = Suite::load(&folder)?;
     let stop = stop_on_signal()?;
     let plugins = open_plugins(args, &sealed, &stop)?;
-    let PreparedModels { semantic, models, attacker_role } = prepare(args, &suite, &places, &stop)?;
-    let attacker = attacker(args, &suite, attacker_role)?;
+    let PreparedModels { semantic, models, attacker_role, attempts } = prepare(args, &suite, &places, &stop)?;
+    let budget = attempts.as_ref().map(|attempts| attempts.budget).or(args.models.budget).unwrap_or(BUDGET);
+    let attacker = attacker(args, &suite, attacker_role, budget)?;
     let certifier = CertifierProcess::start(&program, &folder, &sealed)?;
     commitments::say(&folder)?;
-    let choices = choices(args, attacker, semantic, &plugins);
+    let choices = choices(args, attacker, semantic, attempts, &plugins);
     if args.models.dry_run {
         let manifest = Manifest::freeze(&suite, &choices, &certifier.protocol())?;
         let client = models.estimating()?;
@@ -174,11 +175,18 @@ fn open_plugins(args: &Args, sealed: &Path, stop: &Arc<AtomicBool>) -> Result<Ve
     specs.into_iter().map(|(id, spec)| Plugin::open(id, &spec, &conditions)).collect()
 }
 
-fn choices(args: &Args, attacker: Attacker, semantic: Option<SemanticChoices>, plugins: &[Plugin]) -> Choices {
+fn choices(
+    args: &Args,
+    attacker: Attacker,
+    semantic: Option<SemanticChoices>,
+    attempts: Option<RecordedAttempts>,
+    plugins: &[Plugin],
+) -> Choices {
     let (max_steps, max_states, prove) = (args.max_steps, args.max_states, args.prove);
+    let (tasks, targets) = attempts.map(|attempts| (attempts.tasks, attempts.targets)).unzip();
     Choices {
-        tasks: args.tasks.clone(),
-        targets: args.targets.clone(),
+        tasks: args.tasks.clone().or(tasks),
+        targets: args.targets.clone().or(targets),
         evaluators: args
             .evaluators
             .as_ref()
@@ -191,18 +199,14 @@ fn choices(args: &Args, attacker: Attacker, semantic: Option<SemanticChoices>, p
     }
 }
 
-fn attacker(args: &Args, suite: &Suite, role: Option<RoleConfig>) -> Result<Attacker, RunError> {
+fn attacker(args: &Args, suite: &Suite, role: Option<RoleConfig>, budget: u32) -> Result<Attacker, RunError> {
     let known: Vec<&str> = suite.tasks.iter().map(|task| task.task.spec.id.as_str()).collect();
     let name = args.attacker.as_str();
     match (name.split_once(':'), name) {
         (None, "search") => Ok(Attacker::Search),
         (None, "patterns") => Ok(Attacker::Patterns),
         (None, LLM) => match role {
-            Some(role) => Ok(Attacker::Llm(Box::new(ModelAttacker {
-                role,
-                budget: args.models.budget,
-                feedback: args.models.feedback(),
-            }))),
+            Some(role) => Ok(Attacker::Llm(Box::new(ModelAttacker { role, budget, feedback: args.models.feedback() }))),
             None => Err(RunError::usage(
                 "--attacker llm: no model plays the attacker",
                 "give --role attacker=PROVIDER/MODEL with --model-mode live or record, or replay a recording of one",
@@ -224,6 +228,8 @@ struct PreparedModels {
     semantic: Option<SemanticChoices>,
     models: Models,
     attacker_role: Option<RoleConfig>,
+    /// Of a replay of a model's attempts.
+    attempts: Option<RecordedAttempts>,
 }
 
 fn prepare(args: &Args, suite: &Suite, places: &Places, stop: &Arc<AtomicBool>) -> Result<PreparedModels, Failure> {
@@ -233,7 +239,7 @@ fn prepare(args: &Args, suite: &Suite, places: &Places, stop: &Arc<AtomicBool>) 
         None if any_role => {
             Err(Failure::usage("--role: no model takes part", "add --model-mode live, record or replay"))
         }
-        None => Ok(PreparedModels { semantic: None, models: Models::None, attacker_role: None }),
+        None => Ok(PreparedModels { semantic: None, models: Models::None, attacker_role: None, attempts: None }),
         Some(ModelModeArg::Replay) => prepare_replay(args, suite, places, &roles),
         Some(mode) => prepare_asking(args, places, roles, mode, stop),
     }
@@ -248,6 +254,13 @@ fn prepare_replay(args: &Args, suite: &Suite, places: &Places, roles: &Roles) ->
     let checklist = recorded_role(&mut recorded, "checklist", roles.checklist.as_ref())?;
     let attacker_role = recorded_role(&mut recorded, "attacker", roles.attacker.as_ref())?;
     let folders = vec![folder];
+    let mut attempts = match &attacker_role {
+        Some(role) if args.attacker == LLM => {
+            Some(recorded_attempts(suite, &folders, role, args.models.feedback(), args.models.budget)?)
+        }
+        _ => None,
+    };
+    let tasks = args.tasks.as_deref().or(attempts.as_ref().map(|attempts| attempts.tasks.as_slice()));
     let mut semantic = None;
     if let Some(judge) = judge {
         let mut choices = SemanticChoices {
@@ -258,7 +271,8 @@ fn prepare_replay(args: &Args, suite: &Suite, places: &Places, roles: &Roles) ->
             recorded: None,
         };
         let judges = Arc::new(JudgeProcesses::new(&this_program()?));
-        let (mode, mut recorded) = recorded_judgements(suite, &folders, &choices, args.models.answer_mode(), &judges)?;
+        let (mode, mut recorded) =
+            recorded_judgements(suite, tasks, &folders, &choices, args.models.answer_mode(), &judges)?;
         // A judge that is named and has no recording at all is a miss, not an empty row.
         for id in args.evaluators.iter().flatten().filter(|id| judge::judge(id).is_some()) {
             let all = || suite.tasks.iter().map(|task| task.task.spec.id.clone()).collect();
@@ -268,9 +282,18 @@ fn prepare_replay(args: &Args, suite: &Suite, places: &Places, roles: &Roles) ->
         choices.recorded = Some(recorded);
         semantic = Some(choices);
     }
-    let named = args.evaluators.iter().flatten().any(|id| judge::judge(id).is_some());
-    let strict = named || args.attacker == LLM;
-    Ok(PreparedModels { semantic, models: Models::Replay { folders, strict }, attacker_role })
+    if let Some(attempts) = &mut attempts {
+        // A judge scores its own adversaries; one that takes no part is no target.
+        let recorded = semantic.iter().flat_map(|choices| choices.recorded.iter()).flat_map(|r| r.tasks.keys());
+        let judges: Vec<&String> = args.evaluators.as_ref().map_or(recorded.collect(), |named| named.iter().collect());
+        attempts.targets.retain(|id| judge::judge(id).is_none() || judges.contains(&id));
+    }
+    // What is named must be recorded; of all else, what is recorded takes part.
+    let strict = Strict {
+        attempts: args.tasks.is_some() || args.targets.is_some() || args.models.budget.is_some(),
+        judgements: args.evaluators.iter().flatten().any(|id| judge::judge(id).is_some()),
+    };
+    Ok(PreparedModels { semantic, models: Models::Replay { folders, strict }, attacker_role, attempts })
 }
 
 fn prepare_asking(
@@ -298,7 +321,7 @@ fn prepare_asking(
         }
         _ => Models::Live(options),
     };
-    Ok(PreparedModels { semantic, models, attacker_role })
+    Ok(PreparedModels { semantic, models, attacker_role, attempts: None })
 }
 
 /// The path of this executable: the evaluator processes are started from it.
@@ -370,7 +393,7 @@ fn span(time: Duration) -> String {
 fn print_spent(report: &RunReport) {
     let unrecorded = report.unrecorded();
     if unrecorded > 0 {
-        eprintln!("{unrecorded} scores have no recording; --model-mode record makes the missing ones");
+        eprintln!("{unrecorded} scores or attempts have no recording; --model-mode record makes the missing ones");
     }
     let Some(accounting) = &report.accounting else { return };
     for (role, account) in &accounting.roles {
@@ -391,7 +414,13 @@ fn print_spent(report: &RunReport) {
             },
         );
         for (code, count) in &account.no_answers {
-            eprintln!("  {count} without an answer: {code}");
+            let example = account.examples.get(code);
+            let first = example.map(|example| format!("; first {}: {}", example.cell, example.reason));
+            eprintln!("  {count} without an answer: {code}{}", first.unwrap_or_default());
+            if example.is_some_and(|example| example.refuses_form) {
+                let option = format!("--role {role}=PROVIDER/MODEL,response_format=json_object (or none)");
+                eprintln!("  hint: the server does not take a JSON schema; {option} asks without one");
+            }
         }
     }
     if report.spent_before != Cost::ZERO {

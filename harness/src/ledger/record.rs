@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use parthack_evaluators::judge::Grounding;
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::{CellName, RecordedScore, Subject, Variant};
+use crate::ledger::{CellName, RecordedScore, Subject, Variant, mentions};
 
 /// The public result of a cell. Hashes are 64 hexadecimal digits; ratios are text in lowest terms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +102,18 @@ impl AttemptRecord {
     #[must_use]
     pub fn is_protocol_valid(&self) -> bool {
         self.candidate.is_some() && self.fault.is_none()
+    }
+
+    /// Whether there is no candidate because a replay had no recording of the attempt.
+    #[must_use]
+    pub fn is_unrecorded(&self) -> bool {
+        self.no_answer.as_deref().is_some_and(|reason| mentions(reason, "not_recorded"))
+    }
+
+    /// Whether it gave a candidate, or a model was asked and gave none: both consume budget (P A.5: 54 of 54).
+    #[must_use]
+    pub fn is_generated(&self) -> bool {
+        self.candidate.is_some() || (self.no_answer.is_some() && !self.is_unrecorded())
     }
 }
 
@@ -239,6 +251,14 @@ pub struct ChecklistRecord {
     /// Why there is no checklist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_answer: Option<String>,
+}
+
+impl ChecklistRecord {
+    /// Whether there is no checklist because a replay had no recording of it.
+    #[must_use]
+    pub fn is_unrecorded(&self) -> bool {
+        self.no_answer.as_deref().is_some_and(|reason| mentions(reason, "not_recorded"))
+    }
 }
 
 /// What an item of a checklist corresponds to (P B.4).

@@ -155,7 +155,7 @@ impl<'r> Judging<'r> {
         let (role, config) = role;
         match asking.ask(&Call { cell, role, config, prompt, repeat }, check) {
             Ok(exchange) => Ok(Asked { exchanges: asking.keep(&exchange.keys)?, result: exchange.result }),
-            Err(RunError::Model(ClientError::NotRecorded(miss))) if asking.missing_is_no_verdict => {
+            Err(RunError::Model(ClientError::NotRecorded(miss))) if !asking.strict.holds_for(role) => {
                 Ok(Asked { exchanges: Vec::new(), result: Err(NoAnswer::NotRecorded(miss.key)) })
             }
             Err(error) => Err(error),

@@ -7,8 +7,7 @@ use parthack_env::canonical::Hash;
 use serde::Serialize;
 
 use crate::ledger::{
-    AuditRecord, CellKey, Ledger, PRIVATE_LEDGER_FORMAT, PrivateRecord, Record, RecordedScore, Subject, Variant,
-    canonical_of,
+    AuditRecord, CellKey, Ledger, PRIVATE_LEDGER_FORMAT, PrivateRecord, Record, Subject, Variant, canonical_of,
 };
 use crate::run::journal::Finished;
 use crate::run::manifest::Manifest;
@@ -76,8 +75,11 @@ pub fn audits(records: &[Record]) -> Vec<AuditRecord> {
         match record {
             Record::Score(r) => {
                 payloads.entry((&r.task, &r.subject)).or_default().insert(&r.payload);
-                scores += 1;
-                no_verdicts += u64::from(matches!(r.score, RecordedScore::NoVerdict(_)));
+                // What a replay has no recording of nobody was asked.
+                if !r.score.is_unrecorded() {
+                    scores += 1;
+                    no_verdicts += u64::from(r.score.why_not().is_some());
+                }
             }
             Record::Control(r) => {
                 controls += u64::from(r.applicable);
@@ -109,13 +111,13 @@ fn calls_by_purpose(records: &[Record]) -> BTreeMap<&'static str, (u64, u64)> {
     for record in records {
         let (name, unanswered) = match record {
             Record::Attempt(r) if !r.exchanges.is_empty() => ("model-calls-attacker", r.no_answer.is_some()),
-            Record::Checklist(r) => ("model-calls-checklist", r.no_answer.is_some()),
-            Record::Judgement(r) => {
+            Record::Checklist(r) if !r.is_unrecorded() => ("model-calls-checklist", r.no_answer.is_some()),
+            Record::Judgement(r) if !r.score.is_unrecorded() => {
                 let name = match r.variant {
                     Variant::Repeat { .. } => "model-calls-judge",
                     _ => "model-calls-probe",
                 };
-                (name, matches!(r.score, RecordedScore::NoVerdict(_)))
+                (name, r.score.why_not().is_some())
             }
             _ => continue,
         };

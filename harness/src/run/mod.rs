@@ -141,10 +141,14 @@ impl RunReport {
         code
     }
 
-    /// Cells that a replay has no recording of.
+    /// Scores and attempts that a replay has no recording of.
     #[must_use]
     pub fn unrecorded(&self) -> usize {
-        let unrecorded = |record: &&Record| matches!(record, Record::Score(score) if score.score.is_unrecorded());
+        let unrecorded = |record: &&Record| match record {
+            Record::Score(score) => score.score.is_unrecorded(),
+            Record::Attempt(attempt) => attempt.is_unrecorded(),
+            _ => false,
+        };
         self.ledger.records().filter(unrecorded).count()
     }
 }

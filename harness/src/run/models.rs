@@ -20,14 +20,34 @@ pub enum Models {
     Live(ClientOptions),
     /// Models are asked; exchanges are kept in a cassette folder, and in the run folder.
     Record(ClientOptions, PathBuf),
-    /// Exchanges come from cassette folders. `strict`: one that is not recorded stops the run; else it leaves its cell
-    /// without a verdict.
+    /// Exchanges come from cassette folders.
     Replay {
         /// Folders, in the order in which they count.
         folders: Vec<PathBuf>,
-        /// Whether a miss stops the run.
-        strict: bool,
+        /// Where a miss stops the run.
+        strict: Strict,
     },
+}
+
+/// Which questions of a replay must be recorded: one of them that is not stops the run, any other leaves its cell without
+/// a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Strict {
+    /// Those of the attacker.
+    pub attempts: bool,
+    /// Those of judges, and for their checklists.
+    pub judgements: bool,
+}
+
+impl Strict {
+    /// All of them.
+    pub const ALL: Strict = Strict { attempts: true, judgements: true };
+
+    /// Those of a role.
+    #[must_use]
+    pub fn holds_for(self, role: &str) -> bool {
+        if role == "attacker" { self.attempts } else { self.judgements }
+    }
 }
 
 /// The cassette folder of a run: `exchanges/` in it has a file an exchange.
@@ -47,8 +67,8 @@ pub fn archive_of(folder: &RunFolder) -> Cassette {
 pub struct Asking {
     /// The client.
     pub client: Client,
-    /// Whether an exchange that is not recorded leaves its cell without a verdict instead of stopping the run.
-    pub missing_is_no_verdict: bool,
+    /// Where an exchange that is not recorded stops the run instead of leaving its cell without a verdict.
+    pub strict: Strict,
     /// The run folder's cassette.
     archive: Cassette,
     /// The run folder, where what is spent is noted; none where nothing can be spent.
@@ -62,24 +82,24 @@ impl Models {
     /// [`RunError::Model`] for options that don't fit together.
     pub fn asking(self, folder: &RunFolder, spent_before: Cost) -> Result<Option<Asking>, RunError> {
         let archive = archive_folder(folder);
-        let (options, missing_is_no_verdict) = match self {
+        let (options, strict) = match self {
             Models::None => return Ok(None),
             Models::Live(options) => {
-                (ClientOptions { mode: ModelMode::Record, cassettes: Some(archive.clone()), ..options }, false)
+                (ClientOptions { mode: ModelMode::Record, cassettes: Some(archive.clone()), ..options }, Strict::ALL)
             }
             Models::Record(options, cassettes) => {
                 let read_cassettes = vec![archive.clone()];
                 let mode = ModelMode::Record;
-                (ClientOptions { mode, cassettes: Some(cassettes), read_cassettes, ..options }, false)
+                (ClientOptions { mode, cassettes: Some(cassettes), read_cassettes, ..options }, Strict::ALL)
             }
             Models::Replay { folders, strict } => {
-                (ClientOptions { explain_misses: strict, ..replaying(folders) }, !strict)
+                (ClientOptions { explain_misses: strict != Strict::default(), ..replaying(folders) }, strict)
             }
         };
         let client = Client::new(ClientOptions { spent_before, ..options })?;
         let archive = Cassette::new(Some(archive), Vec::new());
         archive.sweep()?;
-        Ok(Some(Asking { client, missing_is_no_verdict, archive, folder: Some(folder.clone()) }))
+        Ok(Some(Asking { client, strict, archive, folder: Some(folder.clone()) }))
     }
 }
 
@@ -122,7 +142,7 @@ impl Asking {
     /// As [`Models::asking`].
     pub fn reading(folders: Vec<PathBuf>) -> Result<Asking, RunError> {
         let client = Client::new(ClientOptions { explain_misses: false, ..replaying(folders.clone()) })?;
-        Ok(Asking { client, missing_is_no_verdict: true, archive: Cassette::new(None, folders), folder: None })
+        Ok(Asking { client, strict: Strict::default(), archive: Cassette::new(None, folders), folder: None })
     }
 
     /// Asks, and notes what it cost.

@@ -1,16 +1,19 @@
-//! What a cassette has recordings of: which roles, which answer mode, which judges on which tasks.
+//! What a cassette has recordings of: which roles, which answer mode, which judges on which tasks, which attempts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use parthack_env::payload::payload;
 use parthack_env::replay::Replay;
 use parthack_evaluators::judge::{self, AnswerMode};
-use parthack_evaluators::registry::payload_hash;
+use parthack_evaluators::registry::{all_descriptors, payload_hash};
+use parthack_model::cassette::Cassette;
+use parthack_model::request::Request;
 use parthack_model::role::RoleConfig;
 
 use crate::ledger::Subject;
+use crate::run::attackers::{FeedbackKind, ModelAttacker};
 use crate::run::error::RunError;
 use crate::run::judge_processes::JudgeProcesses;
 use crate::run::judging::{Exhibit, Judging};
@@ -44,13 +47,73 @@ pub fn recorded_role(
     Ok(recorded.pop())
 }
 
-/// Which honest trajectories each judge is recorded on, and in which answer mode: the one that is asked for, or else the
-/// first that has any recording. The judges read in `judges`.
+/// Which attempts of a model are recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedAttempts {
+    /// Tasks with any, in the suite's order.
+    pub tasks: Vec<String>,
+    /// Targets with any, in the order of the tables.
+    pub targets: Vec<String>,
+    /// Attempts a task and target: K.
+    pub budget: u32,
+}
+
+/// The tasks and targets whose first attempt is recorded, and K: the one that is asked for, or else the greatest number
+/// of an attempt. What an attempt asks says K, so that another K is another question.
+///
+/// # Errors
+/// [`RunError::Usage`] if no attempt of this K is recorded; [`RunError`] for a cassette that can't be read.
+pub fn recorded_attempts(
+    suite: &Suite,
+    folders: &[PathBuf],
+    role: &RoleConfig,
+    feedback: FeedbackKind,
+    budget: Option<u32>,
+) -> Result<RecordedAttempts, RunError> {
+    let cassette = Cassette::new(None, folders.to_vec());
+    let labels = cassette.list()?.into_iter().filter_map(|entry| entry.exchange.ok());
+    let cells = labels.filter(|label| label.role == "attacker").map(|label| label.cell);
+    let most = cells.filter_map(|cell| attempt_of(&cell)).max().unwrap_or(1);
+    let attacker = ModelAttacker { role: role.clone(), budget: budget.unwrap_or(most), feedback };
+    let keys = cassette.keys()?;
+    let (mut tasks, mut targets) = (Vec::new(), BTreeSet::new());
+    for entry in &suite.tasks {
+        let mut any = false;
+        for target in all_descriptors() {
+            let Ok(prompt) = attacker.prompt(&entry.task, target.id, 1, Vec::new()) else { continue };
+            let tries = [0, 1].map(|attempt| Request::new(&prompt, role, 0, attempt));
+            if tries.into_iter().flatten().any(|request| keys.contains(&request.key)) {
+                targets.insert(target.id);
+                any = true;
+            }
+        }
+        if any {
+            tasks.push(entry.task.spec.id.clone());
+        }
+    }
+    if tasks.is_empty() {
+        let message = format!("--attacker llm: no attempt of {} with K = {} is recorded", role.name(), attacker.budget);
+        let hint = format!("recorded attempts go up to number {most}; `parthack cassette list` shows them");
+        return Err(RunError::usage(message, hint));
+    }
+    let in_order = all_descriptors().into_iter().map(|descriptor| descriptor.id);
+    let targets = in_order.filter(|id| targets.contains(id)).map(str::to_owned).collect();
+    Ok(RecordedAttempts { tasks, targets, budget: attacker.budget })
+}
+
+/// The number in the name of an attempt's cell.
+fn attempt_of(cell: &str) -> Option<u32> {
+    cell.strip_prefix("attempt ")?.split(' ').next()?.parse().ok()
+}
+
+/// Which honest trajectories of these tasks each judge is recorded on, and in which answer mode: the one that is asked
+/// for, or else the first that has any recording. No tasks named: all. The judges read in `judges`.
 ///
 /// # Errors
 /// [`RunError`] for a cassette that can't be read, or a task that can't be replayed.
 pub fn recorded_judgements(
     suite: &Suite,
+    tasks: Option<&[String]>,
     folders: &[PathBuf],
     semantic: &SemanticChoices,
     mode: Option<AnswerMode>,
@@ -58,7 +121,8 @@ pub fn recorded_judgements(
 ) -> Result<(AnswerMode, Recorded), RunError> {
     let modes = mode.map_or_else(|| AnswerMode::ALL.to_vec(), |mode| vec![mode]);
     for mode in &modes {
-        let recorded = of_mode(suite, folders, &SemanticChoices { answer_mode: *mode, ..semantic.clone() }, judges)?;
+        let choices = SemanticChoices { answer_mode: *mode, ..semantic.clone() };
+        let recorded = of_mode(suite, tasks, folders, &choices, judges)?;
         if !recorded.tasks.is_empty() {
             return Ok((*mode, recorded));
         }
@@ -68,6 +132,7 @@ pub fn recorded_judgements(
 
 fn of_mode(
     suite: &Suite,
+    tasks: Option<&[String]>,
     folders: &[PathBuf],
     semantic: &SemanticChoices,
     judges: &Arc<JudgeProcesses>,
@@ -80,7 +145,8 @@ fn of_mode(
     let judging = Judging::of_judges(frozen.iter().map(|(id, frozen)| (*id, frozen)), Some(&asking), judges)?;
     let mut recorded = Recorded::default();
     let subject = Subject::Honest {};
-    for entry in &suite.tasks {
+    let wanted = |id: &String| tasks.is_none_or(|tasks| tasks.contains(id));
+    for entry in suite.tasks.iter().filter(|entry| wanted(&entry.task.spec.id)) {
         let task = &entry.task;
         let bytes = payload(&Replay::run(task, &task.spec.honest));
         let hash = payload_hash(&bytes).hex();

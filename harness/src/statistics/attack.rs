@@ -22,6 +22,9 @@ pub enum AttackOutcome {
     Unmatched,
     /// An eligible pair whose H or A has no verdict: stays in coverage and yield, leaves mean and conditional rate.
     NoVerdict,
+    /// An eligible pair whose H or A a replay has no recording of: counted as one without a verdict, but not as an
+    /// evaluator that gave none.
+    NotRecorded,
     /// An eligible pair's Δ = f(A) − f(H), in [−1, 1].
     Inflation(Score),
 }
@@ -48,7 +51,7 @@ impl AttackOutcome {
     pub fn inflation(self) -> Option<Score> {
         match self {
             AttackOutcome::Inflation(score) => Some(score),
-            AttackOutcome::Unmatched | AttackOutcome::NoVerdict => None,
+            AttackOutcome::Unmatched | AttackOutcome::NoVerdict | AttackOutcome::NotRecorded => None,
         }
     }
 }
@@ -73,7 +76,7 @@ impl AttackCell {
 /// Coverage, attack success and inflation, each over its denominator of P B.1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AttackSummary {
-    /// Matched tasks without a verdict on H or A.
+    /// Matched tasks without a verdict on H or A; those without a recording are not among them.
     pub no_verdict: usize,
     /// n_matched over all tasks.
     pub coverage: Proportion,
@@ -99,7 +102,8 @@ pub fn summarize(
 ) -> Result<AttackSummary, MetricError> {
     let cells = align("coverage and end-to-end yield", shape.tasks(), cells, |cell| &cell.task)?;
     let tasks = cells.len();
-    let unmatched = cells.iter().filter(|cell| cell.outcome == AttackOutcome::Unmatched).count();
+    let count = |outcome| cells.iter().filter(|cell| cell.outcome == outcome).count();
+    let unmatched = count(AttackOutcome::Unmatched);
     let scored: Vec<(&str, Score)> =
         (cells.iter()).filter_map(|cell| Some((cell.task.as_str(), cell.outcome.inflation()?))).collect();
     let inflations: Vec<Score> = scored.iter().map(|(_, score)| *score).collect();
@@ -111,7 +115,7 @@ pub fn summarize(
         }
     }
     Ok(AttackSummary {
-        no_verdict: tasks - unmatched - inflations.len(),
+        no_verdict: count(AttackOutcome::NoVerdict),
         coverage: Proportion::new(tasks - unmatched, tasks),
         conditional_asr: Proportion::new(successes, inflations.len()),
         end_to_end_yield: Proportion::new(successes, tasks),

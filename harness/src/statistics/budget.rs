@@ -44,8 +44,9 @@ pub fn select(attempts: &[(u32, AttackOutcome)]) -> AttackOutcome {
         }
     }
     let unscored = || {
-        let eligible = ordered.iter().any(|(_, outcome)| *outcome == AttackOutcome::NoVerdict);
-        if eligible { AttackOutcome::NoVerdict } else { AttackOutcome::Unmatched }
+        let any = |wanted: AttackOutcome| ordered.iter().any(|(_, outcome)| *outcome == wanted).then_some(wanted);
+        let eligible = any(AttackOutcome::NoVerdict).or_else(|| any(AttackOutcome::NotRecorded));
+        eligible.unwrap_or(AttackOutcome::Unmatched)
     };
     best.map_or_else(unscored, AttackOutcome::Inflation)
 }

@@ -18,6 +18,8 @@ pub struct RollbackCell {
     pub honest: Option<Score>,
     /// f(R); `None` for no verdict.
     pub rollback: Option<Score>,
+    /// Whether a replay has no recording of one of the two.
+    pub unrecorded: bool,
     /// P_state(H).
     pub p_state_honest: Ratio,
     /// P_state(R), strictly less.
@@ -45,7 +47,8 @@ impl RollbackCell {
 
 /// Detection and retained false credit over the suite's rollback tasks.
 ///
-/// `detected + missed + no_verdict` is the number of pairs, and each rate has all pairs below it.
+/// `detected + missed + no_verdict` is the number of pairs but for those without a recording, and each rate has all pairs
+/// below it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RollbackSummary {
     /// Pairs without a verdict on H or R: neither detected nor missed.
@@ -90,7 +93,7 @@ pub fn summarize(
     let retained_misses_interval = bootstrap.mean_of_counted(&all, &missed)?;
     let pairs = cells.len();
     Ok(RollbackSummary {
-        no_verdict: pairs - scored.len(),
+        no_verdict: cells.iter().filter(|cell| cell.detected().is_none() && !cell.unrecorded).count(),
         detected: Proportion::new(scored.len() - misses.len(), pairs),
         missed: Proportion::new(misses.len(), pairs),
         retained_all: bootstrap.mean(&all)?,

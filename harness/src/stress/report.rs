@@ -184,6 +184,7 @@ pub fn report(evidence: &Evidence<'_>, bootstrap: &Bootstrap) -> Result<Report, 
         .filter_map(|case| {
             let rollback = least_of(case)?;
             Some(RollbackCell {
+                unrecorded: false,
                 task: case.task.clone(),
                 honest: score(case.honest),
                 rollback: score(rollback.place),

@@ -1,11 +1,11 @@
 //! Tables 2, 3, A.5, B.1–B.4 and B.6: inflation on the shared set and on each target's own.
 
 use crate::run::error::RunError;
-use crate::statistics::attack::{AttackCell, AttackOutcome, AttackSummary, threshold_counts};
+use crate::statistics::attack::{AttackSummary, threshold_counts};
 use crate::statistics::{Proportion, Score};
 use crate::table::layout::{self, Heading, THRESHOLD_KEYS};
 use crate::table::{Cell, Column, Missing, Table};
-use crate::tables::summaries::{EvaluatorSummary, Summaries, TargetSummary};
+use crate::tables::summaries::{EvaluatorSummary, Summaries, TargetSummary, inflation_cell};
 use crate::tables::view::LedgerView;
 
 const NOT_RECORDED: Cell = Cell::Missing(Missing::NotRecorded);
@@ -133,21 +133,13 @@ pub(super) fn table_b2(view: &LedgerView<'_>, summaries: &Summaries) -> Result<T
     Ok(table)
 }
 
-fn inflation_cell(cell: &AttackCell) -> Cell {
-    match cell.outcome {
-        AttackOutcome::Unmatched => Cell::Missing(Missing::Unmatched),
-        AttackOutcome::NoVerdict => Cell::Missing(Missing::NothingScored),
-        AttackOutcome::Inflation(score) => Cell::Number(score),
-    }
-}
-
 /// Table B.1: per-task inflation on the shared set.
 pub(super) fn table_b1(view: &LedgerView<'_>, summaries: &Summaries) -> Result<Table, RunError> {
     let headings: Vec<Heading<'_>> = headings(view, summaries.evaluators.iter().map(|e| e.id.as_str()));
     let mut table = layout::table_b1(&headings);
     for (place, task) in view.shape.tasks().iter().enumerate() {
         let mut cells = vec![("task", Cell::text(task))];
-        cells.extend(summaries.evaluators.iter().map(|e| (e.id.as_str(), inflation_cell(&e.shared[place]))));
+        cells.extend(summaries.evaluators.iter().map(|e| (e.id.as_str(), inflation_cell(e.shared[place].outcome))));
         table.push(cells)?;
     }
     let of = |title: &str, cell: fn(&AttackSummary) -> Cell| {

@@ -9,6 +9,7 @@ use crate::statistics::Score;
 use crate::statistics::attack::AttackOutcome;
 use crate::statistics::budget::{AttemptCell, budget_curve};
 use crate::table::{Cell, Column, Missing, Table};
+use crate::tables::summaries::outcome_of;
 use crate::tables::view::LedgerView;
 
 /// Figure B.1's data: one row a target and budget.
@@ -28,7 +29,7 @@ pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
         }
         let (mut cells, mut budget) = (Vec::new(), 0);
         for task in view.held_out() {
-            let honest = view.score(&task.id, &Subject::Honest {}, target)?;
+            let honest = Some(&view.score_record(&task.id, &Subject::Honest {}, target)?.score);
             budget = view.manifest.attempts(&task.id, target).max(budget);
             let of_task = view.attempts(&task.id, target).iter();
             cells.extend(of_task.map(|attempt| cell_of(&task.id, attempt, honest)));
@@ -50,10 +51,13 @@ pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
     Ok(table)
 }
 
-fn cell_of(task: &str, attempt: &AttemptRecord, honest: Option<Score>) -> AttemptCell {
-    let outcome = match attempt.eligible {
-        false => AttackOutcome::Unmatched,
-        true => AttackOutcome::of_pair(honest, attempt.score.as_ref().and_then(RecordedScore::score)),
+/// An attempt as a cell of a budget curve.
+pub(super) fn cell_of(task: &str, attempt: &AttemptRecord, honest: Option<&RecordedScore>) -> AttemptCell {
+    let outcome = match (attempt.eligible, honest, &attempt.score) {
+        (false, ..) => AttackOutcome::Unmatched,
+        (true, Some(honest), Some(score)) => outcome_of(honest, score),
+        // A target that the run does not ask about the task.
+        (true, ..) => AttackOutcome::NotRecorded,
     };
     AttemptCell { task: task.to_owned(), attempt: attempt.attempt, outcome }
 }
@@ -93,8 +97,8 @@ pub(super) fn strategies(view: &LedgerView<'_>) -> Result<Table, RunError> {
                 eligible += usize::from(attempt.eligible);
                 let covered = view.manifest.evaluator(target).is_some_and(|evaluator| evaluator.covers(&task.id));
                 if covered && attempt.eligible {
-                    let honest = view.score(&task.id, &Subject::Honest {}, target)?;
-                    if let Some(inflation) = cell_of(&task.id, attempt, honest).outcome.inflation() {
+                    let honest = &view.score_record(&task.id, &Subject::Honest {}, target)?.score;
+                    if let Some(inflation) = cell_of(&task.id, attempt, Some(honest)).outcome.inflation() {
                         inflations.insert(&task.id, inflation);
                     }
                 }

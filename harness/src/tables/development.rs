@@ -1,10 +1,13 @@
 //! Development tasks, listed apart: no aggregate includes them.
 
+use crate::ledger::{AttemptRecord, Subject};
 use crate::run::error::RunError;
-use crate::run::manifest::ratio_at;
-use crate::statistics::attack::AttackOutcome;
-use crate::table::{Cell, Column, Missing, Table};
-use crate::tables::summaries::{attack_cell, rollback_cell};
+use crate::run::manifest::{FrozenAttacker, FrozenTask, ratio_at};
+use crate::statistics::SuiteShape;
+use crate::statistics::budget::budget_curve;
+use crate::table::{Cell, Column, Missing, Table, layout};
+use crate::tables::budgets::cell_of;
+use crate::tables::summaries::{attack_cell, inflation_cell, rollback_cell};
 use crate::tables::tasks::family;
 use crate::tables::view::LedgerView;
 
@@ -28,11 +31,7 @@ pub(super) fn table(view: &LedgerView<'_>) -> Result<Table, RunError> {
                 if !covered {
                     return Ok(Cell::Missing(Missing::NotRecorded));
                 }
-                Ok(match attack_cell(view, &task.id, target, &evaluator.id)?.outcome {
-                    AttackOutcome::Unmatched => Cell::Missing(Missing::Unmatched),
-                    AttackOutcome::NoVerdict => Cell::Missing(Missing::NothingScored),
-                    AttackOutcome::Inflation(score) => Cell::Number(score),
-                })
+                Ok(inflation_cell(attack_cell(view, &task.id, target, &evaluator.id)?.outcome))
             };
             let own = match view.manifest.targets.contains(&evaluator.id) {
                 true => inflation(&evaluator.id)?,
@@ -41,9 +40,11 @@ pub(super) fn table(view: &LedgerView<'_>) -> Result<Table, RunError> {
             let detected = match view.rollbacks(&task.id, "least").first() {
                 None => Cell::Missing(Missing::Excluded),
                 Some(_) if !covered => Cell::Missing(Missing::NotRecorded),
-                Some(rollback) => rollback_cell(view, &task.id, rollback, &evaluator.id)?
-                    .detected()
-                    .map_or(Cell::Missing(Missing::NothingScored), Cell::Flag),
+                Some(rollback) => {
+                    let cell = rollback_cell(view, &task.id, rollback, &evaluator.id)?;
+                    let why = if cell.unrecorded { Missing::NotRecorded } else { Missing::NothingScored };
+                    cell.detected().map_or(Cell::Missing(why), Cell::Flag)
+                }
             };
             table.push([
                 ("task", Cell::text(&task.id)),
@@ -54,6 +55,87 @@ pub(super) fn table(view: &LedgerView<'_>) -> Result<Table, RunError> {
                 ("shared_inflation", inflation(&view.manifest.reference_target)?),
                 ("own_inflation", own),
                 ("rollback_detected", detected),
+            ])?;
+        }
+    }
+    Ok(table)
+}
+
+const NOT_HELD_OUT: &str = "Development tasks: counts alone, and no aggregate of another table includes them.";
+
+/// Whether the attacker tries a task several times, so that its attempts on development tasks are worth accounting for.
+fn tries_often(view: &LedgerView<'_>) -> bool {
+    matches!(view.manifest.attacker, FrozenAttacker::Patterns { .. } | FrozenAttacker::Llm { .. })
+}
+
+fn is_scored(view: &LedgerView<'_>, target: &str, task: &FrozenTask) -> bool {
+    view.manifest.evaluator(target).is_some_and(|evaluator| evaluator.covers(&task.id))
+}
+
+/// Table A.5 of development tasks; of a run of patterns or of a model alone.
+pub(super) fn table_a5(view: &LedgerView<'_>) -> Result<Table, RunError> {
+    let mut table = layout::table_a5().with_note(NOT_HELD_OUT);
+    table.id = "A.5.development".to_owned();
+    table.title = "Candidate accounting by target, development tasks".to_owned();
+    if !tries_often(view) || view.development().next().is_none() {
+        return Ok(table);
+    }
+    for target in &view.manifest.targets {
+        let attempts = || view.development().flat_map(|task| view.attempts(&task.id, target).iter().copied());
+        let count = |of: fn(&AttemptRecord) -> bool| Cell::count(attempts().filter(|attempt| of(attempt)).count());
+        let (mut matched, mut successful, mut scored) = (0, 0, false);
+        for task in view.development() {
+            matched += usize::from(view.is_matched(&task.id, target)?);
+            if is_scored(view, target, task) {
+                scored = true;
+                let outcome = attack_cell(view, &task.id, target, target)?.outcome;
+                successful += usize::from(outcome.inflation().is_some_and(|score| score.exceeds(view.threshold)));
+            }
+        }
+        table.push([
+            ("target", Cell::named(target, view.title(target))),
+            ("generated", count(AttemptRecord::is_generated)),
+            ("protocol_valid", count(AttemptRecord::is_protocol_valid)),
+            ("matched_tasks", Cell::count(matched)),
+            ("successful", if scored { Cell::count(successful) } else { Cell::Missing(Missing::NotRecorded) }),
+        ])?;
+    }
+    Ok(table)
+}
+
+/// Figure B.1's counts on development tasks: one row a target and budget; of a run of patterns or of a model alone.
+pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
+    let columns = vec![
+        Column::words("target", "Target"),
+        Column::numbers("budget", "K"),
+        Column::numbers("coverage", "Coverage"),
+        Column::numbers("successful", "Successful"),
+        Column::numbers("no_verdict", "No verdict"),
+    ];
+    let mut table = Table::new("figure-B.1.development", "Coverage and success by budget, development tasks", columns)
+        .with_note(NOT_HELD_OUT);
+    if !tries_often(view) || view.development().next().is_none() {
+        return Ok(table);
+    }
+    let shape = SuiteShape::new(view.development().map(|task| task.id.clone()).collect(), Vec::new())?;
+    for target in &view.manifest.targets {
+        let (mut cells, mut budget) = (Vec::new(), 0);
+        for task in view.development() {
+            let honest = match is_scored(view, target, task) {
+                true => Some(&view.score_record(&task.id, &Subject::Honest {}, target)?.score),
+                false => None,
+            };
+            budget = view.manifest.attempts(&task.id, target).max(budget);
+            let of_task = view.attempts(&task.id, target).iter();
+            cells.extend(of_task.map(|attempt| cell_of(&task.id, attempt, honest)));
+        }
+        for point in budget_curve(&shape, &cells, budget, view.threshold, &view.bootstrap)? {
+            table.push([
+                ("target", Cell::named(target, view.title(target))),
+                ("budget", Cell::count(point.budget as usize)),
+                ("coverage", point.summary.coverage.into()),
+                ("successful", point.summary.end_to_end_yield.into()),
+                ("no_verdict", Cell::count(point.summary.no_verdict)),
             ])?;
         }
     }

@@ -34,7 +34,8 @@ pub const CORE: [&str; 5] = ["2", "B.2", "B.3", "B.5", "6.1"];
 
 /// Every table of a run: 1, 2, 3, 6.1, A.1–A.5, B.1–B.6, C.1, then what P has no table for: `B.5.sets` (rollbacks by set),
 /// `figure-B.1` (Figure B.1's data), `strategies` (profile by pattern), `noise` (noise floor and order sensitivity of
-/// judges), `aggregates` (of repeated judgements), `checklists`, `alignment` (of checklists with the goal), `differences` (where the two historical rules part), `development`, `audits`.
+/// judges), `aggregates` (of repeated judgements), `checklists`, `alignment` (of checklists with the goal), `differences` (where the two historical rules part), `development`,
+/// `A.5.development` and `figure-B.1.development` (attempts of patterns or a model there), `audits`.
 ///
 /// # Errors
 /// [`RunError::Metric`] if a denominator is not what the suite says, [`RunError::Incomplete`] for a missing record.
@@ -67,6 +68,8 @@ pub fn build_tables(manifest: &Manifest, ledger: &Ledger) -> Result<Vec<Table>, 
         checklists::alignment(&view)?,
         differences::table(&view)?,
         development::table(&view)?,
+        development::table_a5(&view)?,
+        development::figure_b1(&view)?,
         positions::audits(&view)?,
     ];
     // What a run has no part for leaves no empty table.
@@ -81,7 +84,8 @@ pub fn build_tables(manifest: &Manifest, ledger: &Ledger) -> Result<Vec<Table>, 
 }
 
 /// Tables that a run has only if it has rows for them.
-const OPTIONAL: [&str; 5] = ["strategies", "noise", "aggregates", "checklists", "alignment"];
+const OPTIONAL: [&str; 7] =
+    ["strategies", "noise", "aggregates", "checklists", "alignment", "A.5.development", "figure-B.1.development"];
 
 /// Whether a table has a row, or a column, of a semantic judge or of a target that a model attacked.
 fn speaks_of_models(table: &Table, manifest: &Manifest) -> bool {

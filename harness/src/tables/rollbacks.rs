@@ -15,6 +15,7 @@ const NOT_RECORDED: Cell = Cell::Missing(Missing::NotRecorded);
 /// Detection and retained credit over the pairs of a set.
 struct SetResult {
     detected: Proportion,
+    missed: usize,
     no_verdict: usize,
     retained_all: Option<Score>,
     retained_misses: Option<Score>,
@@ -27,18 +28,17 @@ impl SetResult {
         let misses: Vec<Score> = scored.iter().filter(|(found, _)| !found).map(|(_, credit)| *credit).collect();
         SetResult {
             detected: Proportion::new(scored.len() - misses.len(), cells.len()),
-            no_verdict: cells.len() - scored.len(),
+            missed: misses.len(),
+            no_verdict: cells.iter().filter(|cell| cell.detected().is_none() && !cell.unrecorded).count(),
             retained_all: Score::mean(&all),
             retained_misses: Score::mean(&misses),
         }
     }
 }
 
-/// The share of pairs that were missed: all but those detected and those without a verdict.
+/// The share of pairs that were missed: all but those detected and those without two verdicts.
 fn miss_rate(result: &SetResult) -> Cell {
-    let SetResult { detected, no_verdict, .. } = result;
-    let missed = Proportion::new(detected.n - detected.k - no_verdict, detected.n);
-    missed.ratio().map(Score::exact).into()
+    Proportion::new(result.missed, result.detected.n).ratio().map(Score::exact).into()
 }
 
 /// The pairs of a set; none of a set that the evaluator is not asked about.

@@ -96,12 +96,14 @@ fn short(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }
 
-/// Judgements of honest trajectories by judge and variant, task by task.
+/// Judgements of honest trajectories by judge and variant, task by task; without those that a replay has no recording of.
 type ByVariant<'l> = BTreeMap<&'l str, BTreeMap<Variant, BTreeMap<&'l str, &'l JudgementRecord>>>;
 
 fn honest_judgements<'l>(view: &LedgerView<'l>) -> ByVariant<'l> {
     let mut sorted = ByVariant::new();
-    for judgement in view.judgements().iter().filter(|judgement| judgement.subject == Subject::Honest {}) {
+    let of_honest =
+        |judgement: &&&JudgementRecord| judgement.subject == Subject::Honest {} && !judgement.score.is_unrecorded();
+    for judgement in view.judgements().iter().filter(of_honest) {
         let of_judge = sorted.entry(&judgement.evaluator).or_default();
         of_judge.entry(judgement.variant).or_default().insert(&judgement.task, judgement);
     }
@@ -235,6 +237,7 @@ fn aggregate_row(
             Some(name) => record.others.get(name).and_then(RecordedScore::score),
         })
     };
+    let unrecorded = |task: &str, subject: &Subject| view.is_unrecorded(task, subject, &evaluator.id);
     let (mut errors, mut cells, mut rollbacks) = (Vec::new(), Vec::new(), Vec::new());
     for task in view.held_out() {
         let honest = score(&task.id, &Subject::Honest {})?;
@@ -254,6 +257,7 @@ fn aggregate_row(
                 task: task.id.clone(),
                 honest,
                 rollback: score(&task.id, &subject)?,
+                unrecorded: unrecorded(&task.id, &Subject::Honest {})? || unrecorded(&task.id, &subject)?,
                 p_state_honest: p_state,
                 p_state_rollback: crate::run::manifest::ratio_at("/record/p_state", &rollback.p_state)?,
             });

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::ledger::Subject;
+use crate::ledger::{RecordedScore, Subject};
 use crate::run::error::RunError;
 use crate::run::manifest::{FrozenEvaluator, ROLLBACK_SETS, ratio_at};
 use crate::run::units::is_judged_set;
-use crate::statistics::attack::{self, AttackCell, AttackSummary};
+use crate::statistics::attack::{self, AttackCell, AttackOutcome, AttackSummary};
 use crate::statistics::honest::{self, HonestCell, HonestSummary};
 use crate::statistics::rollback::{self, RollbackCell, RollbackSummary};
+use crate::table::{Cell, Missing};
 use crate::tables::view::{LedgerView, missing};
 
 /// One evaluator on the shared set A_ref, on the honest set and on rollbacks.
@@ -114,8 +115,7 @@ fn of_target(view: &LedgerView<'_>, target: &str) -> Result<TargetSummary, RunEr
     }
     Ok(TargetSummary {
         id: target.to_owned(),
-        // An attempt that a model left without a candidate consumed budget (P A.5: 54 of 54).
-        generated: attempts().filter(|a| a.candidate.is_some() || a.no_answer.is_some()).count(),
+        generated: attempts().filter(|attempt| attempt.is_generated()).count(),
         protocol_valid: attempts().filter(|attempt| attempt.is_protocol_valid()).count(),
         cells,
         attack: summary,
@@ -132,9 +132,27 @@ pub(super) fn attack_cell(view: &LedgerView<'_>, task: &str, target: &str, id: &
     if !view.is_matched(task, target)? {
         return Ok(AttackCell::unmatched(task));
     }
-    let honest = view.score(task, &Subject::Honest {}, id)?;
-    let adversary = view.score(task, &Subject::Adversary { target: target.to_owned() }, id)?;
-    Ok(AttackCell::pair(task, honest, adversary))
+    let honest = &view.score_record(task, &Subject::Honest {}, id)?.score;
+    let adversary = &view.score_record(task, &Subject::Adversary { target: target.to_owned() }, id)?.score;
+    Ok(AttackCell { task: task.to_owned(), outcome: outcome_of(honest, adversary) })
+}
+
+/// The outcome of an eligible pair by its recorded scores.
+pub(super) fn outcome_of(honest: &RecordedScore, adversary: &RecordedScore) -> AttackOutcome {
+    match honest.is_unrecorded() || adversary.is_unrecorded() {
+        true => AttackOutcome::NotRecorded,
+        false => AttackOutcome::of_pair(honest.score(), adversary.score()),
+    }
+}
+
+/// An evaluator's inflation in a cell of its own.
+pub(super) fn inflation_cell(outcome: AttackOutcome) -> Cell {
+    match outcome {
+        AttackOutcome::Unmatched => Cell::Missing(Missing::Unmatched),
+        AttackOutcome::NoVerdict => Cell::Missing(Missing::NothingScored),
+        AttackOutcome::NotRecorded => Cell::Missing(Missing::NotRecorded),
+        AttackOutcome::Inflation(score) => Cell::Number(score),
+    }
 }
 
 fn cells_of_set(view: &LedgerView<'_>, set: &str, id: &str) -> Result<Vec<RollbackCell>, RunError> {
@@ -163,6 +181,7 @@ pub(super) fn rollback_cell(
         task: task.to_owned(),
         honest: view.score(task, &Subject::Honest {}, id)?,
         rollback: view.score(task, &subject, id)?,
+        unrecorded: view.is_unrecorded(task, &Subject::Honest {}, id)? || view.is_unrecorded(task, &subject, id)?,
         p_state_honest: view.p_state_honest(task)?,
         p_state_rollback: ratio_at("/record/p_state", &rollback.p_state)?,
     })

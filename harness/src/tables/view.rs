@@ -173,6 +173,14 @@ impl<'l> LedgerView<'l> {
         Ok(self.score_record(task, subject, evaluator)?.score.score())
     }
 
+    /// Whether a replay has no recording of a score.
+    ///
+    /// # Errors
+    /// As [`LedgerView::score`].
+    pub fn is_unrecorded(&self, task: &str, subject: &Subject, evaluator: &str) -> Result<bool, RunError> {
+        Ok(self.score_record(task, subject, evaluator)?.score.is_unrecorded())
+    }
+
     /// The record of a score.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! A chat-completions server on 127.0.0.1 that answers any schema: a stand-in for a model whose answers are of the right
-//! form, depend on the request alone, and mean nothing. It counts what it is asked.
+//! form, depend on the request alone, and mean nothing. It counts what it is asked, and has the faults that it is told to have.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -10,6 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use serde_json::{Map, Value, json};
+
+/// What the server answers instead, by the request: a status and a body; nothing for an answer of the right form.
+type Fault = dyn Fn(&Value) -> Option<(u16, String)> + Send + Sync;
 
 /// The server; it serves until the process ends.
 pub(crate) struct Loopback {
@@ -22,14 +25,20 @@ pub(crate) struct Loopback {
 impl Loopback {
     /// Starts it.
     pub(crate) fn start() -> Loopback {
+        Loopback::with(|_| None)
+    }
+
+    /// Starts one with a fault.
+    pub(crate) fn with(fault: impl Fn(&Value) -> Option<(u16, String)> + Send + Sync + 'static) -> Loopback {
+        let fault: Arc<Fault> = Arc::new(fault);
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
         let (requests, heads) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
         let (counted, kept) = (Arc::clone(&requests), Arc::clone(&heads));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (counted, kept) = (Arc::clone(&counted), Arc::clone(&kept));
-                thread::spawn(move || serve(&stream, &counted, &kept));
+                let (counted, kept, fault) = (Arc::clone(&counted), Arc::clone(&kept), Arc::clone(&fault));
+                thread::spawn(move || serve(&stream, &counted, &kept, fault.as_ref()));
             }
         });
         Loopback { url, requests, heads }
@@ -46,19 +55,20 @@ impl Loopback {
     }
 }
 
-fn serve(stream: &TcpStream, requests: &AtomicUsize, heads: &Mutex<Vec<String>>) {
+fn serve(stream: &TcpStream, requests: &AtomicUsize, heads: &Mutex<Vec<String>>, fault: &Fault) {
     let mut reader = BufReader::new(stream);
     while let Some((head, body)) = read_request(&mut reader) {
         let is_chat = head.starts_with("POST /v1/chat/completions ");
-        let answer = if is_chat { completion(&body) } else { json!({ "error": "nothing here" }) };
+        let (status, text) = match is_chat {
+            true => answer(&body, fault),
+            false => (404, json!({ "error": "nothing here" }).to_string()),
+        };
         heads.lock().expect("no panic").push(head);
-        let status = if is_chat { "200 OK" } else { "404 Not Found" };
         requests.fetch_add(usize::from(is_chat), Ordering::SeqCst);
-        let text = answer.to_string();
         let mut out = stream;
         let sent = write!(
             out,
-            "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{text}",
+            "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{text}",
             text.len()
         );
         if sent.is_err() {
@@ -85,10 +95,42 @@ fn read_request(reader: &mut impl BufRead) -> Option<(String, Vec<u8>)> {
     Some((head, body))
 }
 
-fn completion(body: &[u8]) -> Value {
+fn answer(body: &[u8], fault: &Fault) -> (u16, String) {
     let request: Value = serde_json::from_slice(body).expect("a JSON body");
+    fault(&request).unwrap_or_else(|| (200, completion(body, &request).to_string()))
+}
+
+/// The body of a completion with this text.
+pub(crate) fn completion_of(text: &str, finish_reason: &str) -> String {
+    let message = json!({"role": "assistant", "content": text});
+    json!({
+        "choices": [{"index": 0, "finish_reason": finish_reason, "message": message}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10},
+    })
+    .to_string()
+}
+
+/// An answer of the form that a request asks for.
+pub(crate) fn sample_of(request: &Value) -> Value {
+    let seed = request.to_string().len() as u64;
+    sample(&form_of(request)["schema"], &mut Draws(seed))
+}
+
+/// Name and schema of the form that a request asks for: in its `response_format`, or told in the system message.
+fn form_of(request: &Value) -> Value {
+    match &request["response_format"]["json_schema"] {
+        Value::Null => {
+            let system = request["messages"][0]["content"].as_str().unwrap_or_default();
+            let schema = system.lines().last().and_then(|line| serde_json::from_str(line).ok());
+            json!({"schema": schema.unwrap_or(Value::Null)})
+        }
+        form => form.clone(),
+    }
+}
+
+fn completion(body: &[u8], request: &Value) -> Value {
     let seed = body.iter().fold(17_u64, |seed, byte| seed.wrapping_mul(1_099_511_628_211) ^ u64::from(*byte));
-    let form = &request["response_format"]["json_schema"];
+    let form = &form_of(request);
     let user = request["messages"]
         .as_array()
         .and_then(|all| all.last())

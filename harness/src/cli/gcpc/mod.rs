@@ -21,7 +21,7 @@ use crate::failure::{Exit, Failure};
 use crate::gcpc::folder::GcpcFolder;
 use crate::gcpc::pipeline::Pipeline;
 use crate::run::interrupt::stop_on_signal;
-use crate::run::models::{Models, archive_folder};
+use crate::run::models::{Models, Strict, archive_folder};
 use crate::run::recorded::recorded_role;
 use crate::run::spending;
 
@@ -76,7 +76,7 @@ fn pipeline(args: &ClientArgs, folder: &GcpcFolder) -> Result<Pipeline, Failure>
             let mut recorded = recorded_roles(&recordings)?;
             let checklist = recorded_role(&mut recorded, "checklist", roles.checklist.as_ref())?;
             let judge = recorded_role(&mut recorded, "judge", roles.judge.as_ref())?;
-            (Models::Replay { folders: vec![recordings], strict: true }, checklist, judge)
+            (Models::Replay { folders: vec![recordings], strict: Strict::ALL }, checklist, judge)
         }
         ModelModeArg::Live | ModelModeArg::Record => {
             let stop: Arc<AtomicBool> = stop_on_signal()?;
