@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use parthack_gcpc::verifier::{Resolution, Source, Verifier};
+use parthack_gcpc::checklist::{Checklist, Item, Route};
+use parthack_gcpc::gates::{Code, Options, check};
+use parthack_gcpc::verifier::{Resolution, Source, SourceKind, Verifier};
 
 fn data(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
@@ -195,4 +197,51 @@ fn beside_code_broken_json_is_data() {
     let found = Verifier::read(vec![source("test_a.py", "def test_x(): pass\n"), source("expected.json", "[NaN]")])
         .expect("readable");
     assert_eq!((ids(&found), found.notes().len(), found.sources().len()), (vec!["test_x".to_owned()], 1, 2));
+}
+
+const PATCH: &str = "diff --git a/tests/test_magic.py b/tests/test_magic.py\n--- a/tests/test_magic.py\n+++ b/tests/test_magic.py\n@@ -8,3 +8,4 @@ import magic\n \n def test_compute():\n-    assert compute_magic(5) == 70\n+    \"\"\"Magic is more than the sum of its parts.\"\"\"\n+    assert compute_magic(5) == 77\n";
+
+/// A diff in each of the places where it may stand, with the list of tests.
+fn with_patch() -> [Verifier; 3] {
+    let instance = serde_json::json!({"instance_id": "a__b-1", "FAIL_TO_PASS": ["tests/test_magic.py::test_compute"]});
+    let mut whole = instance.clone();
+    whole["test_patch"] = PATCH.into();
+    let beside = |path: &str| Verifier::read(vec![source("instance.json", &instance.to_string()), source(path, PATCH)]);
+    [beside("test_patch"), beside("fix/tests.diff"), Verifier::read(vec![source("instance.json", &whole.to_string())])]
+        .map(|read| read.expect("readable"))
+}
+
+#[test]
+fn a_diff_of_tests_is_code() {
+    for found in with_patch() {
+        assert_eq!(ids(&found), ["test_compute"]);
+        let code: Vec<&Source> =
+            found.sources().iter().filter(|(_, kind)| *kind == SourceKind::Code).map(|(source, _)| source).collect();
+        let lines: Vec<(usize, &str)> =
+            code[0].text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).collect();
+        assert_eq!(
+            (code.len(), code[0].path.as_str(), lines[0]),
+            (1, "tests/test_magic.py", (8, "def test_compute():"))
+        );
+        assert!(lines.iter().any(|(_, line)| line.contains("== 77")) && !code[0].text.contains("== 70"));
+    }
+    let broken = Verifier::read(vec![source("test_patch", "cannot be shown")]).expect("readable");
+    assert_eq!((broken.notes().len(), broken.sources().len()), (1, 1));
+}
+
+#[test]
+fn gates_know_what_a_diff_of_tests_says() {
+    let instruction = "Magic comes out wrong.\nMake the magic function right for whole numbers.";
+    let options = Options { least_items: 1, ..Options::default() };
+    let codes = |found: &Verifier, requirement: &str, quote: &str| -> Vec<Code> {
+        let (id, requirement, quote) = ("a".to_owned(), requirement.to_owned(), quote.to_owned());
+        let item = Item { id, requirement, quote, route: Route::Judge, verifier: None, category: None };
+        check(instruction, found, &Checklist { items: vec![item] }, &options).faults.iter().map(|of| of.code).collect()
+    };
+    let quote = "Make the magic function right";
+    for found in with_patch() {
+        assert_eq!(codes(&found, "Magic is right.", "assert compute_magic(5) == 77"), [Code::QuoteFromVerifier]);
+        assert_eq!(codes(&found, "compute_magic gives what it should", quote), [Code::TestCode]);
+        assert_eq!(codes(&found, "The function gives right numbers.", quote), []);
+    }
 }

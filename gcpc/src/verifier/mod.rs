@@ -1,11 +1,14 @@
 //! The official verifier: its sources, and the tests that are really in them (G §3.2: a reference must resolve).
 //!
 //! What a file is, is decided by its name and shape: `.py` is parsed as Python, `.sh` and `.bash` as shell, and a `.json` file is a CTRF
-//! report, a list of test names, a SWE-bench instance or tau2's evaluation criteria. Other files are sources without tests.
+//! report, a list of test names, a SWE-bench instance or tau2's evaluation criteria. A diff (`.patch`, `.diff`, SWE-bench's `test_patch`, alone or
+//! in an instance) is code: the files that it leaves, as far as it shows them; which of their tests count, a list says. Other files are sources
+//! without tests.
 
 mod listed;
 mod literal;
 mod parametrize;
+mod patch;
 mod python;
 mod resolve;
 mod shell;
@@ -114,6 +117,9 @@ impl Verifier {
                         }
                         Err(error) => return Err(in_file(error)),
                     };
+                    if let Some(text) = json.get("test_patch").and_then(|patch| patch.as_str()) {
+                        verifier.add_patch(&source.path, text);
+                    }
                     if let Some(criteria) = tau::criteria(&json) {
                         kind = SourceKind::Checks;
                         tau::tests(&criteria, &source.path, &mut verifier.tests).map_err(in_file)?;
@@ -121,12 +127,27 @@ impl Verifier {
                         lists.extend(list);
                     }
                 }
+                _ if patch::is_named_as_patch(&source.path) && verifier.add_patch(&source.path, &source.text) => {
+                    continue;
+                }
                 _ => {}
             }
             verifier.sources.push((source, kind));
         }
         verifier.add_listed(lists);
         Ok(verifier)
+    }
+
+    /// The files of a diff as code; whether there are any. Where there are none, a note says so.
+    fn add_patch(&mut self, path: &str, text: &str) -> bool {
+        let files = patch::files(text);
+        if files.is_empty() && !text.trim().is_empty() {
+            let text = "no diff: nothing in it is held against requirements and quotes".to_owned();
+            self.notes.push(Note { file: path.to_owned(), line: 0, text });
+        }
+        let is_any = !files.is_empty();
+        self.sources.extend(files.into_iter().map(|file| (file, SourceKind::Code)));
+        is_any
     }
 
     /// Tests that a list names and no source shows. A listed id whose test is in a source is that test; one that gives an open
