@@ -223,6 +223,24 @@ fn quote_codes(quote: &str) -> Vec<Code> {
     check(INSTRUCTION, &verifier, &checklist, &options).faults.iter().map(|fault| fault.code).collect()
 }
 
+#[test]
+fn a_sentence_of_both_texts_is_misquoted_from_the_instruction() {
+    let text =
+        "def test_sum():\n    \"\"\"Add the two numbers and print the total sum. Both are read from the file.\"\"\"\n";
+    let source = Source { path: "test_a.py".to_owned(), text: text.to_owned() };
+    let verifier = Verifier::read(vec![source]).expect("readable");
+    let options = Options { least_items: 1, ..Options::default() };
+    for (quote, code) in [
+        ("Add the two  numbers and print the total sum.", Code::QuoteWhitespace),
+        ("ADD the two numbers and print the total sum.", Code::QuoteCase),
+        ("Both are read from the file.", Code::QuoteFromVerifier),
+    ] {
+        let checklist = Checklist { items: vec![item("a", "The total is printed.", quote)] };
+        let report = check("Add the two numbers and print the total sum.", &verifier, &checklist, &options);
+        assert_eq!(report.faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), [code], "{quote}");
+    }
+}
+
 proptest! {
     #[test]
     fn every_long_enough_part_of_the_instruction_is_a_quote(from in 0_usize..90, length in 24_usize..60) {
