@@ -14,7 +14,7 @@ mod resolve;
 mod shell;
 mod tau;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use parthack_env::canonical::{Hash, canonical_bytes};
 use parthack_env::input::InputError;
@@ -123,7 +123,7 @@ impl Verifier {
                     if let Some(criteria) = tau::criteria(&json) {
                         kind = SourceKind::Checks;
                         tau::tests(&criteria, &source.path, &mut verifier.tests).map_err(in_file)?;
-                    } else if let Some(list) = listed::tests(&json).map_err(in_file)? {
+                    } else if let Some(list) = listed::tests(&json, &source.path).map_err(in_file)? {
                         lists.extend(list);
                     }
                 }
@@ -151,13 +151,27 @@ impl Verifier {
     }
 
     /// Tests that a list names and no source shows. A listed id whose test is in a source is that test; one that gives an open
-    /// test its parameters is added beside it.
+    /// test its parameters is added beside it. Files are the same where the path of one ends that of the other; a list that says no file means
+    /// any that has the id.
     fn add_listed(&mut self, listed: Vec<VerifierTest>) {
-        let known: BTreeSet<String> = self.tests.iter().map(|test| test.id.clone()).collect();
-        let mut added = BTreeSet::new();
+        let mut known: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (index, test) in self.tests.iter().enumerate() {
+            known.entry(test.id.clone()).or_default().push(index);
+        }
         for test in listed {
-            if !known.contains(&test.id) && added.insert((test.file.clone(), test.id.clone())) {
-                self.tests.push(test);
+            let places = known.entry(test.id.clone()).or_default();
+            let is_it = |place: &&usize| {
+                let file = &self.tests[**place].file;
+                let is_same = is_end_of_path(file, &test.file) || is_end_of_path(&test.file, file);
+                is_same || file.is_empty() || test.file.is_empty()
+            };
+            match places.iter().find(is_it).copied() {
+                Some(place) if self.tests[place].file.is_empty() => self.tests[place].file = test.file,
+                Some(_) => {}
+                None => {
+                    places.push(self.tests.len());
+                    self.tests.push(test);
+                }
             }
         }
     }
@@ -228,6 +242,11 @@ fn is_named_as_test(path: &str) -> bool {
 
 fn is_support(path: &str) -> bool {
     ["conftest.py", "__init__.py", "setup.py"].contains(&file_name(path))
+}
+
+/// Whether a path is the end of another one, or all of it.
+fn is_end_of_path(end: &str, path: &str) -> bool {
+    !end.is_empty() && path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
 /// The file and the rest of a pytest node id; the file is empty where there is none.
