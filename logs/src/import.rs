@@ -118,7 +118,7 @@ impl Import {
         let text = || input::read_text(path);
         match self.kind {
             Kind::HarborTasks => harbor_tasks::open(path),
-            Kind::SweBench => swe_bench::open(path, text()?, file),
+            Kind::SweBench => swe_bench::open(path, file),
             Kind::Atif if trial::lacks_trajectory(path) => {
                 let found = "the result of a trial that left no agent/trajectory.json";
                 Err(Fault::file(RefusalCode::NothingInIt, found, "a trajectory"))
@@ -130,7 +130,7 @@ impl Import {
             Kind::MiniSweAgent => mini_swe_agent::open(path, &text()?, file),
             Kind::Tau2 => tau2::open(path, text()?, file, &mut self.headers),
             Kind::Tau => tau::open(path, text()?, file),
-            Kind::Openai => openai::open(path, text()?, file),
+            Kind::Openai => openai::open(path, file),
             Kind::Parthackbench => bench::open(path, &text()?, file),
         }
     }
