@@ -19,13 +19,13 @@ const EXPECTED: &str = "conversations: objects with a list of messages, lists of
 
 pub(crate) fn open(path: &Path, file: &Arc<str>) -> Result<Items, Fault> {
     if !lines::is_in_lines(path)? {
-        return document(path, input::read_text(path)?, file);
+        return document(input::read_text(path)?, file);
     }
     if has_a_message_a_line(path)? {
         return one_conversation(path, file);
     }
-    let (of, file) = (path.to_path_buf(), file.clone());
-    lines::each(path, EXPECTED, move |node, notes, number| conversation(node, notes, &of, &file, Some(number)))
+    let file = file.clone();
+    lines::each(path, EXPECTED, move |node, notes, number| conversation(node, notes, &file, Some(number)))
 }
 
 /// Whether the first line that can be read is a message, and no conversation.
@@ -39,12 +39,12 @@ fn has_a_message_a_line(path: &Path) -> Result<bool, Fault> {
     Ok(false)
 }
 
-fn document(path: &Path, text: String, file: &Arc<str>) -> Result<Items, Fault> {
+fn document(text: String, file: &Arc<str>) -> Result<Items, Fault> {
     let text: Arc<str> = Arc::from(text);
     let (value, notes) = json::parse(&text)?;
     let root = Node::new(&value, "");
     if looks_like_messages(&root) || conversation_of(&root).is_some() {
-        return conversation(&root, notes, path, file, None).map(input::one);
+        return conversation(&root, notes, file, None).map(input::one);
     }
     let Some(first) = root.items().and_then(|mut items| items.next()) else {
         return Err(Fault::at(RefusalCode::NotOfKind, "", root.describe(), EXPECTED));
@@ -56,8 +56,8 @@ fn document(path: &Path, text: String, file: &Arc<str>) -> Result<Items, Fault> 
     let json::Outline::Array(ranges) = json::outline(&text, 0..text.len(), "")? else {
         return Err(root.fault(EXPECTED));
     };
-    let (path, file) = (path.to_path_buf(), file.clone());
-    Ok(input::each(text.clone(), ranges, "", move |node, notes| conversation(node, notes, &path, &file, None)))
+    let file = file.clone();
+    Ok(input::each(text.clone(), ranges, "", move |node, notes| conversation(node, notes, &file, None)))
 }
 
 /// The list of messages in an object: under `messages`, or in the request of a recorded exchange.
@@ -76,13 +76,7 @@ fn conversation_of<'j, 'a>(node: &Node<'j, 'a>) -> Option<Node<'j, 'a>> {
     .find_map(|keys| node.path(keys).filter(|list| list.items().is_some()))
 }
 
-fn conversation(
-    node: &Node<'_, '_>,
-    notes: Notes,
-    path: &Path,
-    file: &Arc<str>,
-    line: Option<usize>,
-) -> Result<Found, Fault> {
+fn conversation(node: &Node<'_, '_>, notes: Notes, file: &Arc<str>, line: Option<usize>) -> Result<Found, Fault> {
     let list = if looks_like_messages(node) { Some(node.clone()) } else { conversation_of(node) };
     let Some(list) = list else {
         return Err(Fault::at(RefusalCode::NotOfKind, &node.pointer, node.describe(), EXPECTED));
@@ -100,7 +94,6 @@ fn conversation(
             }
         }
     }
-    condition::note_path(&mut build, path);
     let messages = list.need_items("a list of messages")?;
     if messages.is_empty() {
         return Err(Fault::at(RefusalCode::NothingInIt, &list.pointer, "no message", "at least one message"));
@@ -124,7 +117,6 @@ fn conversation(
 /// A file with a message a line. A line that cannot be read refuses the file: a conversation with a hole is none.
 fn one_conversation(path: &Path, file: &Arc<str>) -> Result<Items, Fault> {
     let mut build = Builder::new(Kind::Openai, file, None);
-    condition::note_path(&mut build, path);
     let mut bytes = 0;
     for (number, line) in Lines::open(path)? {
         let line = line?;

@@ -103,6 +103,27 @@ fn a_line_that_cannot_be_read_costs_itself_alone() {
     assert_eq!((refusal.code, refusal.place.to_string().as_str()), (RefusalCode::NotUtf8, "line 2, column 1"));
 }
 
+#[test]
+fn the_condition_is_told_by_the_folder_that_is_imported_and_what_lies_below() {
+    use parthack_logs::Condition::{NoneKnown, WithSkill, WithoutSkill};
+    let scratch = Scratch::new();
+    scratch.write("jobs/with-skills/x/run.jsonl", GOOD);
+    scratch.write("jobs/with-skills/no-skills/run.jsonl", GOOD.replace('q', "nearer"));
+    let of = |folder: &str| -> Vec<_> {
+        let logs = gather(Kind::Openai, &scratch.path().join(folder)).logs;
+        logs.iter().map(|log| (log.identity.condition, log.identity.condition_source.is_some())).collect()
+    };
+    let both = [(WithoutSkill, true), (WithSkill, true)];
+    for folder in ["jobs", "jobs/with-skills", "jobs/with-skills/.", "jobs/with-skills/x/.."] {
+        assert_eq!(of(folder), both, "{folder}");
+    }
+    assert_eq!(of("jobs/with-skills/x"), [(NoneKnown, false)], "what lies above was not imported");
+    let stated = GOOD.replace("\"id\"", "\"condition\":\"without-skill\",\"id\"");
+    let logs = gather(Kind::Openai, scratch.write("with-skill/run.jsonl", stated).parent().expect("a folder")).logs;
+    assert_eq!(logs[0].identity.condition, WithoutSkill);
+    assert!(warned(&logs[0]).contains(&parthack_logs::WarningCode::ConditionContradicted));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_to_a_folder_is_not_followed() {
