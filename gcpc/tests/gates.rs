@@ -223,6 +223,63 @@ fn quote_codes(quote: &str) -> Vec<Code> {
     check(INSTRUCTION, &verifier, &checklist, &options).faults.iter().map(|fault| fault.code).collect()
 }
 
+#[test]
+fn a_sentence_of_both_texts_is_misquoted_from_the_instruction() {
+    let text =
+        "def test_sum():\n    \"\"\"Add the two numbers and print the total sum. Both are read from the file.\"\"\"\n";
+    let source = Source { path: "test_a.py".to_owned(), text: text.to_owned() };
+    let verifier = Verifier::read(vec![source]).expect("readable");
+    let options = Options { least_items: 1, ..Options::default() };
+    for (quote, code) in [
+        ("Add the two  numbers and print the total sum.", Code::QuoteWhitespace),
+        ("ADD the two numbers and print the total sum.", Code::QuoteCase),
+        ("Both are read from the file.", Code::QuoteFromVerifier),
+    ] {
+        let checklist = Checklist { items: vec![item("a", "The total is printed.", quote)] };
+        let report = check("Add the two numbers and print the total sum.", &verifier, &checklist, &options);
+        assert_eq!(report.faults.iter().map(|fault| fault.code).collect::<Vec<_>>(), [code], "{quote}");
+    }
+}
+
+/// A verifier in the shape of those for letters, with values that the instruction leaves to a data file.
+const LETTER: &str = r#"
+def test_conditional_section():
+    text = get_all_text(Document(OUT))
+    assert "Sarah Chen" in text
+    if len(text) > 500 and "Relocation Package" in text:
+        salary = cell(2, 1)
+    assert salary.endswith("185,000"), "Expected Excel-like amount"
+    assert rows == (1,250,300)
+"#;
+
+#[test]
+fn values_that_the_verifier_alone_has_are_test_code() {
+    let instruction =
+        "Fill in the letter from `data.json`, whose 1,200 entries have all that is needed, in Monday's format.";
+    let source = Source { path: "test_letter.py".to_owned(), text: LETTER.to_owned() };
+    let verifier = Verifier::read(vec![source]).expect("readable");
+    let options = Options { least_items: 1, ..Options::default() };
+    for (requirement, accepted) in [
+        ("A table cell shows 185,000 dollars as salary.", false),
+        ("A table cell shows 185000 dollars.", false),
+        ("The letter has more than 500 characters.", false),
+        ("The second row holds 250.", false),
+        ("The new hire is called Chen.", false),
+        ("Chen gets the letter of 40 or 41 lines.", true),
+        ("The check test conditional section succeeds.", false),
+        ("The test_conditional_section check succeeds.", false),
+        ("The conditional section is kept or dropped as the data say.", true),
+        ("All 1200 entries are there, also the 1,200th.", true),
+        ("The letter is filled in, as in Excel.", true),
+        ("Everything Expected stands in the letter.", true),
+    ] {
+        let checklist = Checklist { items: vec![item("a", requirement, "Fill in the letter from")] };
+        let report = check(instruction, &verifier, &checklist, &options);
+        assert_eq!(report.is_accepted(), accepted, "{requirement}: {:?}", report.faults);
+        assert!(report.faults.iter().all(|fault| fault.code == Code::TestCode), "{:?}", report.faults);
+    }
+}
+
 proptest! {
     #[test]
     fn every_long_enough_part_of_the_instruction_is_a_quote(from in 0_usize..90, length in 24_usize..60) {

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use parthack_gcpc::verifier::{Resolution, Source, Verifier};
+use parthack_gcpc::checklist::{Checklist, Item, Route};
+use parthack_gcpc::gates::{Code, Options, check};
+use parthack_gcpc::verifier::{Resolution, Source, SourceKind, Verifier};
 
 fn data(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
@@ -116,6 +118,47 @@ fn a_listed_test_that_a_source_shows_is_one_test() {
 }
 
 #[test]
+fn a_listed_test_of_another_file_is_another_test() {
+    let code = || source("tests/test_outputs.py", "def test_a(): pass\n");
+    let read = |names: &str| {
+        let found = Verifier::read(vec![source("names.json", names), code()]).expect("readable");
+        found.tests().iter().map(node).collect::<Vec<_>>()
+    };
+    let own = "tests/test_outputs.py::test_a";
+    assert_eq!(read(r#"["test_outputs.py::test_a","/root/tests/test_outputs.py::test_a","test_a"]"#), [own]);
+    assert_eq!(read(r#"["test_other.py::test_a","test_a"]"#), [own, "test_other.py::test_a"]);
+    // A list that says a file tells what one that says none meant.
+    let lists = [source("a.json", r#"["test_a"]"#), source("b.json", r#"["t.py::test_a","u.py::test_a"]"#)];
+    let found = Verifier::read(lists.to_vec()).expect("readable");
+    assert_eq!(found.tests().iter().map(node).collect::<Vec<_>>(), ["t.py::test_a", "u.py::test_a"]);
+}
+
+fn node(test: &parthack_gcpc::verifier::VerifierTest) -> String {
+    test.node()
+}
+
+#[test]
+fn lists_are_read_in_every_shape_that_the_importers_read() {
+    let read = |path: &str, text: &str| ids(&verifier(path, text));
+    for text in [
+        r#"{"FAIL_TO_PASS":"['t.py::test_a', \"t.py::test_b['x']\"]"}"#,
+        r#"{"fail_to_pass":["t.py::test_a","t.py::test_b['x']"]}"#,
+        r#"{"FAIL_TO_PASS":"[\"test_a\", \"test_b['x']\"]"}"#,
+        r#"{"tests":[{"name":"test_a"},"test_b['x']"]}"#,
+    ] {
+        assert_eq!(read("names.json", text), ["test_a", "test_b['x']"], "{text}");
+    }
+    assert_eq!(read("tests/test_names.json", r#"[{"name":"test_a"},{"name":"t.py::test_b"}]"#), ["test_a", "test_b"]);
+    for text in [r#"[{"name":"Ada"}]"#, r#"{"FAIL_TO_PASS":""}"#, r#"{"FAIL_TO_PASS":"[]"}"#, r#"{"tests":[1]}"#] {
+        assert_eq!(read("people.json", text), [""; 0], "{text}");
+    }
+    for text in ["['a'", "['a'] + b", "f('a')", "['a']\nb"] {
+        let text = serde_json::json!({ "FAIL_TO_PASS": text }).to_string();
+        assert!(Verifier::read(vec![source("x.json", &text)]).is_err(), "{text}");
+    }
+}
+
+#[test]
 fn tau2_criteria_are_named_checks() {
     let text = r#"{"id":"5","evaluation_criteria":{
         "actions":[{"action_id":"5_0","name":"get_order","arguments":{"id":"W1"}},{"name":"cancel","arguments":{}}],
@@ -158,6 +201,24 @@ fn references() {
         assert_eq!(count(bad), 0, "{bad}");
     }
     assert!(matches!(found.resolve("test_x"), Resolution::Ambiguous(names) if names.len() == 2));
+    // Below another root than pytest's, whose ids have the folders that are missing here.
+    let below = verifier("test_outputs.py", text);
+    for node in [
+        "tests/test_outputs.py::TestA::test_x",
+        "/tests/test_outputs.py::TestA::test_x",
+        "./test_outputs.py::TestA::test_x",
+    ] {
+        assert!(matches!(below.resolve(node), Resolution::Tests(tests) if tests.len() == 1), "{node}");
+    }
+    for node in
+        ["tests/my_test_outputs.py::test_count", "test_outputs/a.py::test_count", "tests/test_outputs.py::test_x"]
+    {
+        assert!(matches!(below.resolve(node), Resolution::Unknown(_)), "{node}");
+    }
+    let two = ["def test_y(): pass\n"; 2];
+    let two = Verifier::read(vec![source("test_a.py", two[0]), source("b/test_a.py", two[1])]).expect("readable");
+    assert!(matches!(two.resolve("c/b/test_a.py::test_y"), Resolution::Ambiguous(_)), "both paths end it");
+    assert!(matches!(two.resolve("c/test_a.py::test_y"), Resolution::Tests(tests) if tests[0].file == "test_a.py"));
     assert_eq!(found.resolve("TestA::test_cuont"), Resolution::Unknown(vec!["TestB::test_count".to_owned()]));
 }
 
@@ -195,4 +256,51 @@ fn beside_code_broken_json_is_data() {
     let found = Verifier::read(vec![source("test_a.py", "def test_x(): pass\n"), source("expected.json", "[NaN]")])
         .expect("readable");
     assert_eq!((ids(&found), found.notes().len(), found.sources().len()), (vec!["test_x".to_owned()], 1, 2));
+}
+
+const PATCH: &str = "diff --git a/tests/test_magic.py b/tests/test_magic.py\n--- a/tests/test_magic.py\n+++ b/tests/test_magic.py\n@@ -8,3 +8,4 @@ import magic\n \n def test_compute():\n-    assert compute_magic(5) == 70\n+    \"\"\"Magic is more than the sum of its parts.\"\"\"\n+    assert compute_magic(5) == 77\n";
+
+/// A diff in each of the places where it may stand, with the list of tests.
+fn with_patch() -> [Verifier; 3] {
+    let instance = serde_json::json!({"instance_id": "a__b-1", "FAIL_TO_PASS": ["tests/test_magic.py::test_compute"]});
+    let mut whole = instance.clone();
+    whole["test_patch"] = PATCH.into();
+    let beside = |path: &str| Verifier::read(vec![source("instance.json", &instance.to_string()), source(path, PATCH)]);
+    [beside("test_patch"), beside("fix/tests.diff"), Verifier::read(vec![source("instance.json", &whole.to_string())])]
+        .map(|read| read.expect("readable"))
+}
+
+#[test]
+fn a_diff_of_tests_is_code() {
+    for found in with_patch() {
+        assert_eq!(ids(&found), ["test_compute"]);
+        let code: Vec<&Source> =
+            found.sources().iter().filter(|(_, kind)| *kind == SourceKind::Code).map(|(source, _)| source).collect();
+        let lines: Vec<(usize, &str)> =
+            code[0].text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).collect();
+        assert_eq!(
+            (code.len(), code[0].path.as_str(), lines[0]),
+            (1, "tests/test_magic.py", (8, "def test_compute():"))
+        );
+        assert!(lines.iter().any(|(_, line)| line.contains("== 77")) && !code[0].text.contains("== 70"));
+    }
+    let broken = Verifier::read(vec![source("test_patch", "cannot be shown")]).expect("readable");
+    assert_eq!((broken.notes().len(), broken.sources().len()), (1, 1));
+}
+
+#[test]
+fn gates_know_what_a_diff_of_tests_says() {
+    let instruction = "Magic comes out wrong.\nMake the magic function right for whole numbers.";
+    let options = Options { least_items: 1, ..Options::default() };
+    let codes = |found: &Verifier, requirement: &str, quote: &str| -> Vec<Code> {
+        let (id, requirement, quote) = ("a".to_owned(), requirement.to_owned(), quote.to_owned());
+        let item = Item { id, requirement, quote, route: Route::Judge, verifier: None, category: None };
+        check(instruction, found, &Checklist { items: vec![item] }, &options).faults.iter().map(|of| of.code).collect()
+    };
+    let quote = "Make the magic function right";
+    for found in with_patch() {
+        assert_eq!(codes(&found, "Magic is right.", "assert compute_magic(5) == 77"), [Code::QuoteFromVerifier]);
+        assert_eq!(codes(&found, "compute_magic gives what it should", quote), [Code::TestCode]);
+        assert_eq!(codes(&found, "The function gives right numbers.", quote), []);
+    }
 }

@@ -333,7 +333,11 @@ fn controls_and_tables() {
     place.all("study", &live);
     let with = |arguments: &[&str]| place.works(&[arguments, &live].concat());
 
-    with(&["control", "idle-agent", &out]);
+    let row = |printed: &str, id: &str| printed.lines().find(|line| line.contains(id)).map(str::to_owned);
+    let alone = with(&["control", "idle-agent", &out]).out;
+    let floor = with(&["control", "idle-agent", &out, "tau2", &results]).out;
+    assert_eq!(row(&alone, "idle-agent"), row(&floor, "idle-agent"));
+    assert_ne!(row(&alone, "without-evidence"), row(&floor, "without-evidence"));
     with(&["control", "evidence-replacement", &out, "tau2", &results]);
     with(&["control", "forced-verdict", &out, "tau2", &results]);
     with(&["control", "schema", &out]);
@@ -359,7 +363,23 @@ fn controls_and_tables() {
     let synthesis = table(&printed, "4")["rows"].clone();
     assert_eq!(synthesis[0]["tasks"], 4, "{synthesis}");
     let ablation = table(&printed, "3")["rows"].to_string();
-    for row in ["idle-agent", "replacement-to-no", "scheme-name_permuted", "propagation", "tick-trajectory"] {
+    let ledger = fs::read_to_string(place.scratch.path().join("study/judgements.jsonl")).expect("a ledger");
+    let bare: Vec<Value> = ledger
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["record"].clone())
+        .filter(|record| record["variant"]["kind"] == "without-evidence")
+        .collect();
+    assert_eq!(bare.len(), 8, "one for each log");
+    let items = || bare.iter().flat_map(|record| record["items"].as_array().into_iter().flatten());
+    assert!(items().count() > 0 && items().all(|item| item["label"] != "yes"), "{bare:?}");
+    for row in [
+        "idle-agent",
+        "without-evidence",
+        "replacement-to-no",
+        "scheme-name_permuted",
+        "propagation",
+        "tick-trajectory",
+    ] {
         assert!(ablation.contains(row), "{row}: {ablation}");
     }
     for id in [

@@ -37,7 +37,6 @@ pub(crate) fn open(path: &Path, text: &str, file: &Arc<str>) -> Result<Items, Fa
     if let Some(extra) = root.get("extra") {
         condition::note_stated(&mut build, &extra);
     }
-    condition::note_path(&mut build, path);
     let mut seen = Vec::new();
     steps(&mut build, &root, &mut seen)?;
     let broken = continuations(&mut build, &root, path, &mut seen);
@@ -63,8 +62,12 @@ fn check_version(build: &mut Builder, root: &Node<'_, '_>) -> Result<(), Fault> 
         )
     };
     let version = root.get("schema_version").ok_or_else(other)?;
-    let word = version.str().unwrap_or("");
-    let number = word.strip_prefix("ATIF-v").or_else(|| word.strip_prefix("ATIF-")).ok_or_else(other)?;
+    let word = version.scalar().unwrap_or_default();
+    let lower = word.to_lowercase();
+    let prefixed = lower.strip_prefix("atif-v").or_else(|| lower.strip_prefix("atif-"));
+    // A bare number may be any format's: steps tell this one.
+    let bare = || Some(lower.as_str()).filter(|_| root.get("steps").is_some_and(|steps| steps.items().is_some()));
+    let number = prefixed.or_else(bare).ok_or_else(other)?;
     let minor = number.strip_prefix("1.").and_then(|minor| minor.split('.').next()?.parse::<u32>().ok());
     match minor {
         Some(minor) if minor <= NEWEST_MINOR => Ok(()),
@@ -72,7 +75,10 @@ fn check_version(build: &mut Builder, root: &Node<'_, '_>) -> Result<(), Fault> 
             build.warn(WarningCode::UnknownVersion, &version.pointer, word);
             Ok(())
         }
-        None => Err(version.fault("ATIF-v1.0 to ATIF-v1.7")),
+        None => {
+            let expected = "ATIF-v1.0 to ATIF-v1.7";
+            Err(Fault::at(RefusalCode::UnsupportedVersion, &version.pointer, version.describe(), expected))
+        }
     }
 }
 

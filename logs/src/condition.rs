@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::builder::Builder;
-use crate::log::{Condition, Fact, FactSource, Outcome, Provenance, Verdict, WarningCode};
+use crate::log::{Condition, Fact, FactSource, Log, Outcome, Provenance, Verdict, Warning, WarningCode};
 use crate::node::Node;
 
 /// The condition that a word or a folder's name tells.
@@ -70,11 +70,20 @@ pub(crate) fn note(build: &mut Builder, condition: Condition, source: FactSource
     }
 }
 
-/// Notes the condition that the folders above a file tell, the nearest first.
-pub(crate) fn note_path(build: &mut Builder, path: &Path) {
-    let told = path.ancestors().filter_map(|part| condition_of(&part.file_name()?.to_string_lossy())).next();
-    if let Some(condition) = told {
-        note(build, condition, FactSource::Path);
+/// The condition that the name of a file or of one of its folders tells, the nearest first.
+pub(crate) fn of_path(path: &Path) -> Option<Condition> {
+    path.ancestors().filter_map(|part| condition_of(&part.file_name()?.to_string_lossy())).next()
+}
+
+/// Notes the condition that a log's path tells; what the log says itself comes first.
+pub(crate) fn note_path(log: &mut Log, told: Condition) {
+    let known = log.identity.condition;
+    if known == Condition::NoneKnown {
+        log.identity.condition = told;
+        log.identity.condition_source = Some(FactSource::Path);
+    } else if known != told {
+        let found = format!("{} here, {} elsewhere", told.word(), known.word());
+        log.warnings.push(Warning { code: WarningCode::ConditionContradicted, at: None, found });
     }
 }
 

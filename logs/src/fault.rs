@@ -22,6 +22,8 @@ pub enum RefusalCode {
     Syntax,
     /// Sound, but of another format.
     NotOfKind,
+    /// Of this format, in a version that is not read.
+    UnsupportedVersion,
     /// Of this format, with a part that has another shape than the format says.
     WrongShape,
     /// Of this format, with nothing to import in it.
@@ -43,6 +45,7 @@ impl RefusalCode {
             RefusalCode::NotUtf8 => "not-utf8",
             RefusalCode::Syntax => "syntax",
             RefusalCode::NotOfKind => "not-of-kind",
+            RefusalCode::UnsupportedVersion => "unsupported-version",
             RefusalCode::WrongShape => "wrong-shape",
             RefusalCode::NothingInIt => "nothing-in-it",
             RefusalCode::BadArchive => "bad-archive",

@@ -9,11 +9,13 @@ use parthack_env::canonical::Hash;
 use crate::fault::{Fault, Refusal, RefusalCode};
 use crate::input::{self, Found, Items};
 use crate::kind::Kind;
-use crate::log::{Log, Warning, WarningCode};
+use crate::log::{Condition, Log, Warning, WarningCode};
 use crate::summary::Summary;
 use crate::task::TaskSource;
 use crate::walk::Walk;
-use crate::{atif, bench, harbor_tasks, inspect, mini_swe_agent, openai, swe_agent, swe_bench, tau, tau2, trial};
+use crate::{
+    atif, bench, condition, harbor_tasks, inspect, mini_swe_agent, openai, swe_agent, swe_bench, tau, tau2, trial,
+};
 
 /// What an import gives.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,9 +46,12 @@ pub enum Imported {
 /// ```
 #[must_use]
 pub fn import(kind: Kind, path: &Path) -> Import {
+    // A folder that is given as `.` has its name in its full path alone.
+    let name = path.canonicalize().ok().and_then(|full| full.file_name().map(PathBuf::from));
     Import {
         kind,
         root: path.to_path_buf(),
+        name: name.unwrap_or_default(),
         is_folder: path.is_dir(),
         walk: Walk::new(path),
         current: None,
@@ -62,6 +67,8 @@ pub fn import(kind: Kind, path: &Path) -> Import {
 struct Current {
     file: Arc<str>,
     items: Items,
+    /// What the path tells.
+    condition: Option<Condition>,
     gave: bool,
 }
 
@@ -69,6 +76,8 @@ struct Current {
 pub struct Import {
     kind: Kind,
     root: PathBuf,
+    /// The root's own name.
+    name: PathBuf,
     is_folder: bool,
     walk: Walk,
     current: Option<Current>,
@@ -118,19 +127,19 @@ impl Import {
         let text = || input::read_text(path);
         match self.kind {
             Kind::HarborTasks => harbor_tasks::open(path),
-            Kind::SweBench => swe_bench::open(path, text()?, file),
+            Kind::SweBench => swe_bench::open(path, file),
             Kind::Atif if trial::lacks_trajectory(path) => {
                 let found = "the result of a trial that left no agent/trajectory.json";
                 Err(Fault::file(RefusalCode::NothingInIt, found, "a trajectory"))
             }
             Kind::Atif => atif::open(path, &text()?, file),
             Kind::Inspect if is_archive(path) => inspect::open_eval(path, file),
-            Kind::Inspect => inspect::open_json(path, text()?, file),
+            Kind::Inspect => inspect::open_json(text()?, file),
             Kind::SweAgent => swe_agent::open(path, &text()?, file),
             Kind::MiniSweAgent => mini_swe_agent::open(path, &text()?, file),
             Kind::Tau2 => tau2::open(path, text()?, file, &mut self.headers),
             Kind::Tau => tau::open(path, text()?, file),
-            Kind::Openai => openai::open(path, text()?, file),
+            Kind::Openai => openai::open(path, file),
             Kind::Parthackbench => bench::open(path, &text()?, file),
         }
     }
@@ -143,12 +152,18 @@ impl Import {
         };
         self.summary.files += 1;
         match self.plan(&path) {
-            Plan::PassOver => self.summary.files_passed_over += 1,
+            Plan::PassOver => {
+                self.summary.files_passed_over += 1;
+                self.summary.passed_over.push(path.to_string_lossy().into_owned());
+            }
             Plan::Companion => self.summary.files_companions += 1,
             Plan::Read => {
                 let file = input::shown(&path);
                 match self.open(&path, &file) {
-                    Ok(items) => self.current = Some(Current { file, items, gave: false }),
+                    Ok(items) => {
+                        let condition = self.condition_of(&path);
+                        self.current = Some(Current { file, items, condition, gave: false });
+                    }
                     Err(fault) => {
                         self.summary.files_refused += 1;
                         return Some(Some(self.refuse(&file, fault)));
@@ -157,6 +172,14 @@ impl Import {
             }
         }
         Some(None)
+    }
+
+    /// The condition that the names of the root and of what lies below it tell. What lies above the root depends on where somebody stands.
+    fn condition_of(&self, path: &Path) -> Option<Condition> {
+        if self.kind == Kind::Parthackbench {
+            return None;
+        }
+        condition::of_path(&self.name.join(path.strip_prefix(&self.root).unwrap_or(Path::new(""))))
     }
 
     fn refuse(&mut self, file: &Arc<str>, fault: Fault) -> Refusal {
@@ -206,8 +229,11 @@ impl Iterator for Import {
                 }
             };
             match current.items.next() {
-                Some(Ok(found)) => {
+                Some(Ok(mut found)) => {
                     current.gave = true;
+                    if let (Found::Log(log), Some(told)) = (&mut found, current.condition) {
+                        condition::note_path(log, told);
+                    }
                     if let Some(kept) = self.keep(found) {
                         return Some(Ok(kept));
                     }

@@ -85,33 +85,6 @@ pub(crate) fn each(
     }))
 }
 
-/// The lines of a text that are not blank, with their numbers from 1 and their ranges.
-pub(crate) fn lines(text: &str) -> Vec<(usize, Range<usize>)> {
-    let mut start = 0;
-    let mut found = Vec::new();
-    for (index, line) in text.split('\n').enumerate() {
-        if !line.trim().is_empty() {
-            found.push((index + 1, start..start + line.len()));
-        }
-        start += line.len() + 1;
-    }
-    found
-}
-
-/// The lines of a file that has a document a line, each read when its turn comes.
-pub(crate) fn each_line(
-    text: Arc<str>,
-    mut read: impl FnMut(&Node<'_, '_>, Notes, usize) -> Result<Found, Fault> + 'static,
-) -> Items {
-    let places = lines(&text);
-    Box::new(places.into_iter().map(move |(number, range)| {
-        let line = &text[range];
-        json::parse(line)
-            .and_then(|(value, notes)| read(&Node::new(&value, ""), notes, number))
-            .map_err(|fault| fault.on_line(number))
-    }))
-}
-
 /// Whether a file is there.
 pub(crate) fn is_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|data| data.is_file())

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use parthack_env::json::Json;
@@ -41,7 +41,7 @@ struct Header {
 /// The newest version of the format whose description this reader follows.
 const NEWEST_VERSION: u32 = 3;
 
-pub(crate) fn open_json(path: &Path, text: String, file: &Arc<str>) -> Result<Items, Fault> {
+pub(crate) fn open_json(text: String, file: &Arc<str>) -> Result<Items, Fault> {
     let whole = json::outline(&text, 0..text.len(), "")?;
     let (Some(eval), Some(_)) = (whole.get("eval"), whole.get("status")) else {
         return Err(Fault::at(RefusalCode::NotOfKind, "", whole.describe(), EXPECTED));
@@ -63,8 +63,8 @@ pub(crate) fn open_json(path: &Path, text: String, file: &Arc<str>) -> Result<It
         return Err(Fault::at(RefusalCode::NothingInIt, "/samples", found, "at least one sample"));
     }
     drop(eval);
-    let (path, file) = (path.to_path_buf(), file.clone());
-    Ok(input::each(Arc::from(text), samples, "/samples", move |node, notes| sample(node, notes, &header, &path, &file)))
+    let file = file.clone();
+    Ok(input::each(Arc::from(text), samples, "/samples", move |node, notes| sample(node, notes, &header, &file)))
 }
 
 pub(crate) fn open_eval(path: &Path, file: &Arc<str>) -> Result<Items, Fault> {
@@ -88,12 +88,12 @@ pub(crate) fn open_eval(path: &Path, file: &Arc<str>) -> Result<Items, Fault> {
     if names.is_empty() {
         return Err(Fault::file(RefusalCode::NothingInIt, "an archive without samples", "at least one sample"));
     }
-    let (path, file): (PathBuf, Arc<str>) = (path.to_path_buf(), file.clone());
+    let file = file.clone();
     Ok(Box::new(names.into_iter().map(move |name| {
         let member_file: Arc<str> = Arc::from(format!("{file}!{name}"));
         let text = archive.text(&name)?;
         json::parse(&text)
-            .and_then(|(value, notes)| sample(&Node::new(&value, ""), notes, &header, &path, &member_file))
+            .and_then(|(value, notes)| sample(&Node::new(&value, ""), notes, &header, &member_file))
             .map_err(|fault| fault.in_member(&name))
     })))
 }
@@ -147,7 +147,7 @@ fn header(eval: &Node<'_, '_>, status: &str, file: &Arc<str>) -> Header {
     }
 }
 
-fn sample(node: &Node<'_, '_>, notes: Notes, header: &Header, path: &Path, file: &Arc<str>) -> Result<Found, Fault> {
+fn sample(node: &Node<'_, '_>, notes: Notes, header: &Header, file: &Arc<str>) -> Result<Found, Fault> {
     if !node.is_object() {
         return Err(node.fault("a sample: an object with id, epoch and messages"));
     }
@@ -157,7 +157,6 @@ fn sample(node: &Node<'_, '_>, notes: Notes, header: &Header, path: &Path, file:
     if let Some(metadata) = node.get("metadata") {
         condition::note_fields(&mut build, &metadata);
     }
-    condition::note_path(&mut build, path);
     if let Some((at, found)) = &header.status {
         build.warn_at(WarningCode::RunUnfinished, Some(at.clone()), found.clone());
     }

@@ -20,6 +20,7 @@ mod inspect_events;
 mod json;
 mod kind;
 pub mod limits;
+mod lines;
 mod log;
 mod messages;
 mod mini_swe_agent;

@@ -2,6 +2,8 @@
 
 /// Bytes that one file may have: a results file of some thousand long conversations stays below it.
 pub const MAX_FILE_BYTES: u64 = 512 << 20;
+/// Bytes that one line of a file in lines may have, of which there may be any number: a conversation of some thousand long turns stays below it.
+pub const MAX_LINE_BYTES: u64 = 64 << 20;
 /// Bytes that one member of an archive may expand to: the same as a file on disk.
 pub const MAX_MEMBER_BYTES: u64 = MAX_FILE_BYTES;
 /// Bytes that all members of one archive may expand to together.

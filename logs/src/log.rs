@@ -280,6 +280,8 @@ pub enum WarningCode {
     RewardNotBinary,
     /// Tests failed and the reward is 1, or all passed and it is 0.
     TestsContradictReward,
+    /// A report of tests, and no reward that decides.
+    TestsWithoutReward,
     /// Scorers give different verdicts.
     ScorersDisagree,
     /// Two places name different models.

@@ -71,7 +71,6 @@ fn identify(build: &mut Builder, root: &Node<'_, '_>, path: &Path) {
             build.identity.task = Some(Fact { value: stem.to_owned(), source: FactSource::Path });
         }
     }
-    condition::note_path(build, path);
 }
 
 fn one(build: &mut Builder, message: &Node<'_, '_>) -> Result<(), Fault> {

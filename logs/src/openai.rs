@@ -10,42 +10,41 @@ use crate::fault::{Fault, RefusalCode};
 use crate::input::{self, Found, Items};
 use crate::json::{self, Notes};
 use crate::kind::Kind;
+use crate::limits::MAX_FILE_BYTES;
+use crate::lines::{self, Lines};
 use crate::messages::{self, looks_like_messages};
 use crate::node::Node;
 
 const EXPECTED: &str = "conversations: objects with a list of messages, lists of messages, or a message a line";
 
-pub(crate) fn open(path: &Path, text: String, file: &Arc<str>) -> Result<Items, Fault> {
-    let places = input::lines(&text);
-    let Some((number, first)) = places.first().cloned() else {
-        return Err(Fault::file(RefusalCode::NothingInIt, "an empty file", EXPECTED));
-    };
-    let name = input::file_name(path).to_lowercase();
-    let is_lines = name.ends_with(".jsonl")
-        || name.ends_with(".ndjson")
-        || (places.len() > 1 && json::parse(&text[first.clone()]).is_ok());
-    if !is_lines {
-        return document(path, text, file);
+pub(crate) fn open(path: &Path, file: &Arc<str>) -> Result<Items, Fault> {
+    if !lines::is_in_lines(path)? {
+        return document(input::read_text(path)?, file);
     }
-    let is_message = json::parse(&text[first]).map_err(|fault| fault.on_line(number)).map(|(value, _)| {
-        let node = Node::new(&value, "");
-        node.is_object() && conversation_of(&node).is_none() && node.text("role").is_some()
-    });
-    let (path, file) = (path.to_path_buf(), file.clone());
-    if is_message == Ok(true) {
-        return one_conversation(&path, &text, &file);
+    if has_a_message_a_line(path)? {
+        return one_conversation(path, file);
     }
-    Ok(input::each_line(Arc::from(text), move |node, notes, number| {
-        conversation(node, notes, &path, &file, Some(number))
-    }))
+    let file = file.clone();
+    lines::each(path, EXPECTED, move |node, notes, number| conversation(node, notes, &file, Some(number)))
 }
 
-fn document(path: &Path, text: String, file: &Arc<str>) -> Result<Items, Fault> {
+/// Whether the first line that can be read is a message, and no conversation.
+fn has_a_message_a_line(path: &Path) -> Result<bool, Fault> {
+    for (_, line) in Lines::open(path)? {
+        let Ok(line) = line else { continue };
+        let Ok((value, _)) = json::parse(&line) else { continue };
+        let node = Node::new(&value, "");
+        return Ok(node.is_object() && conversation_of(&node).is_none() && node.text("role").is_some());
+    }
+    Ok(false)
+}
+
+fn document(text: String, file: &Arc<str>) -> Result<Items, Fault> {
     let text: Arc<str> = Arc::from(text);
     let (value, notes) = json::parse(&text)?;
     let root = Node::new(&value, "");
     if looks_like_messages(&root) || conversation_of(&root).is_some() {
-        return conversation(&root, notes, path, file, None).map(input::one);
+        return conversation(&root, notes, file, None).map(input::one);
     }
     let Some(first) = root.items().and_then(|mut items| items.next()) else {
         return Err(Fault::at(RefusalCode::NotOfKind, "", root.describe(), EXPECTED));
@@ -57,8 +56,8 @@ fn document(path: &Path, text: String, file: &Arc<str>) -> Result<Items, Fault> 
     let json::Outline::Array(ranges) = json::outline(&text, 0..text.len(), "")? else {
         return Err(root.fault(EXPECTED));
     };
-    let (path, file) = (path.to_path_buf(), file.clone());
-    Ok(input::each(text.clone(), ranges, "", move |node, notes| conversation(node, notes, &path, &file, None)))
+    let file = file.clone();
+    Ok(input::each(text.clone(), ranges, "", move |node, notes| conversation(node, notes, &file, None)))
 }
 
 /// The list of messages in an object: under `messages`, or in the request of a recorded exchange.
@@ -77,13 +76,7 @@ fn conversation_of<'j, 'a>(node: &Node<'j, 'a>) -> Option<Node<'j, 'a>> {
     .find_map(|keys| node.path(keys).filter(|list| list.items().is_some()))
 }
 
-fn conversation(
-    node: &Node<'_, '_>,
-    notes: Notes,
-    path: &Path,
-    file: &Arc<str>,
-    line: Option<usize>,
-) -> Result<Found, Fault> {
+fn conversation(node: &Node<'_, '_>, notes: Notes, file: &Arc<str>, line: Option<usize>) -> Result<Found, Fault> {
     let list = if looks_like_messages(node) { Some(node.clone()) } else { conversation_of(node) };
     let Some(list) = list else {
         return Err(Fault::at(RefusalCode::NotOfKind, &node.pointer, node.describe(), EXPECTED));
@@ -101,7 +94,6 @@ fn conversation(
             }
         }
     }
-    condition::note_path(&mut build, path);
     let messages = list.need_items("a list of messages")?;
     if messages.is_empty() {
         return Err(Fault::at(RefusalCode::NothingInIt, &list.pointer, "no message", "at least one message"));
@@ -123,13 +115,18 @@ fn conversation(
 }
 
 /// A file with a message a line. A line that cannot be read refuses the file: a conversation with a hole is none.
-fn one_conversation(path: &Path, text: &str, file: &Arc<str>) -> Result<Items, Fault> {
+fn one_conversation(path: &Path, file: &Arc<str>) -> Result<Items, Fault> {
     let mut build = Builder::new(Kind::Openai, file, None);
-    condition::note_path(&mut build, path);
-    for (number, range) in input::lines(text) {
-        let line = &text[range];
+    let mut bytes = 0;
+    for (number, line) in Lines::open(path)? {
+        let line = line?;
+        bytes += line.len() as u64;
+        if bytes > MAX_FILE_BYTES {
+            let found = format!("a conversation of more than {MAX_FILE_BYTES} bytes");
+            return Err(Fault::file(RefusalCode::TooLarge, found, "a shorter one").on_line(number));
+        }
         build.on_line(number);
-        json::parse(line)
+        json::parse(&line)
             .and_then(|(value, notes)| {
                 build.notes(notes);
                 messages::message(&mut build, &Node::new(&value, ""))

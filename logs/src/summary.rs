@@ -92,6 +92,8 @@ pub struct Summary {
     pub refusals: BTreeMap<RefusalCode, usize>,
     /// Each refusal, in the order of the walk.
     pub refused: Vec<Refused>,
+    /// Each file that was passed over, in the order of the walk.
+    pub passed_over: Vec<String>,
 }
 
 impl Summary {
@@ -118,6 +120,7 @@ impl Summary {
             warnings: BTreeMap::new(),
             refusals: BTreeMap::new(),
             refused: Vec::new(),
+            passed_over: Vec::new(),
         }
     }
 

@@ -90,7 +90,6 @@ fn identify(build: &mut Builder, root: &Node<'_, '_>, path: &Path) {
     if let Some(info) = root.get("info") {
         condition::note_fields(build, &info);
     }
-    condition::note_path(build, path);
 }
 
 /// What the agent was shown before its first turn: the messages of the history before the first answer that is no

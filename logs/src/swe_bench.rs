@@ -9,6 +9,7 @@ use crate::fault::{Fault, RefusalCode};
 use crate::input::{self, Found, Items};
 use crate::json::{self, Notes, Outline};
 use crate::kind::Kind;
+use crate::lines;
 use crate::log::{Provenance, WarningCode};
 use crate::node::Node;
 use crate::task::{NamedTest, Piece, TaskSource, TestList, VerifierFile};
@@ -16,21 +17,12 @@ use crate::task::{NamedTest, Piece, TaskSource, TestList, VerifierFile};
 const EXPECTED: &str =
     "SWE-bench instances: objects with instance_id, problem_statement, FAIL_TO_PASS and PASS_TO_PASS";
 
-pub(crate) fn open(path: &Path, text: String, file: &Arc<str>) -> Result<Items, Fault> {
-    let name = input::file_name(path).to_lowercase();
+pub(crate) fn open(path: &Path, file: &Arc<str>) -> Result<Items, Fault> {
     let file = file.clone();
-    let is_lines = name.ends_with(".jsonl") || name.ends_with(".ndjson");
-    let several = input::lines(&text);
-    if is_lines
-        || (several.len() > 1 && several.iter().take(2).all(|(_, line)| json::parse(&text[line.clone()]).is_ok()))
-    {
-        if several.is_empty() {
-            return Err(Fault::file(RefusalCode::NothingInIt, "an empty file", EXPECTED));
-        }
-        return Ok(input::each_line(Arc::from(text), move |node, notes, number| {
-            instance(node, notes, &file, Some(number))
-        }));
+    if lines::is_in_lines(path)? {
+        return lines::each(path, EXPECTED, move |node, notes, number| instance(node, notes, &file, Some(number)));
     }
+    let text = input::read_text(path)?;
     match json::outline(&text, 0..text.len(), "")? {
         Outline::Array(ranges) => {
             let Some(first) = ranges.first() else {

@@ -49,7 +49,6 @@ fn run(node: &Node<'_, '_>, notes: Notes, path: &Path, file: &Arc<str>) -> Resul
     build.identity.run = build.fact(node.get("trial"));
     from_name(&mut build, path);
     condition::note_fields(&mut build, node);
-    condition::note_path(&mut build, path);
     let reward = node.get("reward");
     if let Some(reward) = &reward {
         let text = reward.scalar().ok_or_else(|| reward.fault("a number"))?;

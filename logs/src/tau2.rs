@@ -48,9 +48,9 @@ pub(crate) fn open(path: &Path, text: String, file: &Arc<str>, headers: &mut Hea
         }
         Outline::Object(_) if whole.get("messages").is_some() || whole.get("ticks").is_some() => {
             let header = headers.beside(path);
-            single(path, &text, file, &header)
+            single(&text, file, &header)
         }
-        Outline::Array(ranges) => list(path, text, file, ranges.clone(), suite),
+        Outline::Array(ranges) => list(text, file, ranges.clone(), suite),
         _ => Err(not_of_kind(&whole)),
     }
 }
@@ -150,24 +150,23 @@ fn results(
     let tasks = input::each(text.clone(), tasks, "/tasks", move |node, notes| {
         tau2_tasks::read(node, notes, &task_file, suite.clone())
     });
-    let (path, file) = (path.to_path_buf(), file.clone());
+    let file = file.clone();
     let logs = input::each(text.clone(), simulations, "/simulations", move |node, notes| {
-        simulation(node, notes, &path, &file, &header)
+        simulation(node, notes, &file, &header)
     });
     Ok(Box::new(tasks.chain(logs)))
 }
 
-fn single(path: &Path, text: &Arc<str>, file: &Arc<str>, header: &Header) -> Result<Items, Fault> {
+fn single(text: &Arc<str>, file: &Arc<str>, header: &Header) -> Result<Items, Fault> {
     let (document, notes) = json::parse(text)?;
     let root = Node::new(&document, "");
     if root.get("task_id").is_none() {
         return Err(Fault::at(RefusalCode::NotOfKind, "", root.describe(), EXPECTED));
     }
-    simulation(&root, notes, path, file, header).map(input::one)
+    simulation(&root, notes, file, header).map(input::one)
 }
 
 fn list(
-    path: &Path,
     text: Arc<str>,
     file: &Arc<str>,
     ranges: Vec<std::ops::Range<usize>>,
@@ -183,12 +182,12 @@ fn list(
         let found = format!("a list whose first item is {}", node.describe());
         return Err(Fault::at(RefusalCode::NotOfKind, "/0", found, EXPECTED));
     }
-    let (path, file) = (path.to_path_buf(), file.clone());
+    let file = file.clone();
     Ok(input::each(text.clone(), ranges, "", move |node, notes| {
         if is_task {
             tau2_tasks::read(node, notes, &file, suite.clone())
         } else {
-            simulation(node, notes, &path, &file, &Header::default())
+            simulation(node, notes, &file, &Header::default())
         }
     }))
 }
@@ -199,13 +198,7 @@ fn looks_like_simulation(node: &Node<'_, '_>) -> bool {
         && node.get("traj").is_none()
 }
 
-fn simulation(
-    node: &Node<'_, '_>,
-    notes: Notes,
-    path: &Path,
-    file: &Arc<str>,
-    header: &Header,
-) -> Result<Found, Fault> {
+fn simulation(node: &Node<'_, '_>, notes: Notes, file: &Arc<str>, header: &Header) -> Result<Found, Fault> {
     if !node.is_object() {
         return Err(node.fault("a simulation: an object with task_id and messages"));
     }
@@ -222,7 +215,6 @@ fn simulation(
     }
     build.identity.run = build.fact(node.get("id")).or_else(|| build.fact(node.get("trial")));
     condition::note_fields(&mut build, node);
-    condition::note_path(&mut build, path);
     identify_task(&mut build, node, header)?;
     outcome(&mut build, node)?;
     match node.get("messages") {

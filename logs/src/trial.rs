@@ -36,13 +36,16 @@ pub(crate) fn is_companion(path: &Path) -> bool {
     if !matches!(name.as_str(), "result.json" | "config.json" | "job.json" | "lock.json") {
         return false;
     }
-    if parent.join("agent").is_dir() || parent.join("trajectory.json").is_file() {
+    let is_of_trial = |folder: &Path| folder.join("agent").is_dir() || folder.join("verifier").is_dir();
+    if is_of_trial(parent) || parent.join("trajectory.json").is_file() {
+        return true;
+    }
+    if name != "result.json" && parent.join("result.json").is_file() {
         return true;
     }
     // A job: folders of trials below it.
-    std::fs::read_dir(parent).is_ok_and(|entries| {
-        entries.flatten().any(|entry| entry.path().is_dir() && entry.path().join("agent").is_dir())
-    })
+    std::fs::read_dir(parent)
+        .is_ok_and(|entries| entries.flatten().any(|entry| entry.path().is_dir() && is_of_trial(&entry.path())))
 }
 
 /// Whether this is the result of a trial that left no trajectory.
@@ -62,23 +65,27 @@ pub(crate) fn read(build: &mut Builder, folder: &Path) {
     {
         from_config(build, file, &Node::new(&parsed, ""));
     }
-    let mut rewards = Vec::new();
+    let (mut rewards, mut is_several) = (Vec::new(), false);
     let result = companion(build, &folder.join("result.json"));
     if let Some((file, text)) = &result
         && let Some(parsed) = parsed(build, file, text)
     {
-        from_result(build, file, &Node::new(&parsed, ""), &mut rewards);
+        let root = Node::new(&parsed, "");
+        from_result(build, file, &root, &mut rewards);
+        is_several |= root.path(&["verifier_result", "rewards"]).as_ref().is_some_and(has_several);
     }
     if let Some((file, text)) = companion(build, &folder.join("verifier/reward.json"))
         && let Some(parsed) = parsed(build, &file, &text)
-        && let Some((reward, pointer)) = reward_of(&Node::new(&parsed, ""))
     {
-        rewards.push(Outcome::of_reward(&reward, place(&file, &pointer)));
+        let root = Node::new(&parsed, "");
+        rewards.extend(reward_of(&root).map(|(reward, at)| Outcome::of_reward(&reward, place(&file, &at))));
+        is_several |= has_several(&root);
     }
     if let Some((file, text)) = companion(build, &folder.join("verifier/reward.txt")) {
         rewards.push(Outcome::of_reward(&text, place(&file, "")));
     }
-    decide(build, rewards);
+    let none = if is_several { "several rewards, none named reward" } else { "the trial has no reward" };
+    decide(build, rewards, none);
     if let Some((file, text)) = companion(build, &folder.join("verifier/ctrf.json"))
         && let Some(parsed) = parsed(build, &file, &text)
     {
@@ -204,13 +211,18 @@ fn reward_of(node: &Node<'_, '_>) -> Option<(String, String)> {
     numbers.next().is_none().then_some(only)
 }
 
+/// Whether an object has more than one reward and none that is named so.
+fn has_several(node: &Node<'_, '_>) -> bool {
+    node.get("reward").is_none() && node.entries().iter().filter(|(_, value)| value.scalar().is_some()).count() > 1
+}
+
 /// The harness's own record decides, then `reward.json`, then `reward.txt`; where they differ there is a warning, and
 /// without the harness's record there is no verdict.
-fn decide(build: &mut Builder, rewards: Vec<Outcome>) {
+fn decide(build: &mut Builder, rewards: Vec<Outcome>, none: &str) {
     let is_of_harness =
         |outcome: &Outcome| outcome.source.as_ref().is_some_and(|source| source.file.ends_with("result.json"));
     let Some(first) = rewards.first() else {
-        build.outcome = Outcome::none("the trial has no reward");
+        build.outcome = Outcome::none(none);
         return;
     };
     let verdicts =
@@ -242,6 +254,13 @@ fn compare_tests(build: &mut Builder, file: &Arc<str>, report: &Node<'_, '_>) {
     let status = |test: &Node<'_, '_>, word: &str| test.text("status") == Some(word);
     let failed = tests.iter().filter(|test| status(test, "failed")).count();
     let passed = tests.iter().filter(|test| status(test, "passed")).count();
+    if build.outcome.source.is_none() && !tests.is_empty() {
+        // Which tests the reward needs, a report doesn't say.
+        let found = format!("{passed} tests passed and {failed} failed, and no reward says what that makes");
+        let reason = build.outcome.reason.take().unwrap_or_default();
+        build.outcome.reason = Some(format!("{reason}; {passed} tests passed and {failed} failed"));
+        return build.warn_at(WarningCode::TestsWithoutReward, Some(place(file, "/results/tests")), found);
+    }
     let contradicts = match build.outcome.verdict {
         Verdict::Pass => failed > 0,
         Verdict::Fail => failed == 0 && passed > 0 && passed == tests.len(),

@@ -46,8 +46,17 @@ fn atif_of_every_version() {
     }
     let newer = log_of(Kind::Atif, "trajectory.json", &atif("ATIF-v1.12", ""));
     assert!(warned(&newer).contains(&WarningCode::UnknownVersion));
-    let other = refusal_of(Kind::Atif, "t.json", atif("ATIF-v2.0", ""));
-    assert_eq!((other.code, other.place.to_string().as_str()), (RefusalCode::WrongShape, "/schema_version"));
+    for version in ["1.4", "atif-v1.2", "ATIF-1.0"] {
+        assert_eq!(log_of(Kind::Atif, "t.json", &atif(version, "")).steps.len(), 9, "{version}");
+    }
+    for version in ["ATIF-v2.0", "2.0", "ATIF-vx"] {
+        let other = refusal_of(Kind::Atif, "t.json", atif(version, ""));
+        assert_eq!(
+            (other.code, other.place.to_string().as_str()),
+            (RefusalCode::UnsupportedVersion, "/schema_version")
+        );
+    }
+    assert_eq!(refusal_of(Kind::Atif, "t.json", r#"{"schema_version":"1.4"}"#).code, RefusalCode::NotOfKind);
     assert_eq!(refusal_of(Kind::Atif, "t.json", r#"{"steps":[]}"#).code, RefusalCode::NotOfKind);
     let hole = refusal_of(
         Kind::Atif,
@@ -110,6 +119,43 @@ fn a_harbor_trial_folder_is_one_log() {
     assert_eq!(log.files.len(), 6, "{:?}", log.files);
     let summary = gathered.summary;
     assert_eq!((summary.files, summary.files_read, summary.files_companions), (7, 1, 6));
+}
+
+#[test]
+fn what_a_trial_without_a_reward_says() {
+    let scratch = Scratch::new();
+    let outcome = |of: &str| {
+        let log = gather(Kind::Atif, &scratch.path().join(of)).logs.remove(0);
+        let warned = warned(&log).contains(&WarningCode::TestsWithoutReward);
+        (log.outcome.verdict, log.outcome.reason.unwrap_or_default(), warned)
+    };
+    trial(&scratch, "a", r#"{"task_name":"fix-it","trial_name":"a"}"#);
+    assert_eq!(outcome("a"), (Verdict::None, "the trial has no reward".to_owned(), false));
+    scratch.write("a/verifier/reward.json", r#"{"correctness":1,"style":0.5}"#);
+    assert_eq!(outcome("a"), (Verdict::None, "several rewards, none named reward".to_owned(), false));
+    trial(&scratch, "b", r#"{"task_name":"fix-it","trial_name":"b","verifier_result":{"rewards":{"x":1,"y":0}}}"#);
+    assert_eq!(outcome("b").1, "several rewards, none named reward");
+    trial(&scratch, "c", r#"{"task_name":"fix-it","trial_name":"c"}"#);
+    scratch.write(
+        "c/verifier/ctrf.json",
+        r#"{"results":{"tests":[{"name":"test_a","status":"passed"},{"name":"test_b","status":"failed"}]}}"#,
+    );
+    assert_eq!(outcome("c"), (Verdict::None, "the trial has no reward; 1 tests passed and 1 failed".to_owned(), true));
+}
+
+#[test]
+fn a_trial_without_a_trajectory_is_refused_once() {
+    let scratch = Scratch::new();
+    for name in ["config.json", "verifier/reward.txt"] {
+        scratch.write(&format!("job/t/{name}"), "{}");
+    }
+    scratch.write("job/t/result.json", r#"{"task_name":"fix-it"}"#);
+    scratch.write("job/result.json", r#"{"n_total_trials":1}"#);
+    let gathered = gather(Kind::Atif, scratch.path());
+    let refused: Vec<_> =
+        gathered.refusals.iter().map(|refusal| (refusal.code, refusal.file.ends_with("t/result.json"))).collect();
+    assert_eq!(refused, [(RefusalCode::NothingInIt, true)], "{:?}", gathered.refusals);
+    assert_eq!((gathered.summary.files, gathered.summary.files_companions), (4, 3));
 }
 
 #[test]

@@ -61,6 +61,9 @@ fn numbers(summary: &Summary, root: &Path) -> Value {
         })
         .collect();
     value["refused"] = json!(refused);
+    let below =
+        |file: &String| Path::new(file).strip_prefix(root).unwrap_or(Path::new(file)).to_string_lossy().into_owned();
+    value["passed_over"] = json!(summary.passed_over.iter().map(below).collect::<Vec<_>>());
     value
 }
 
@@ -90,6 +93,7 @@ fn no_file_is_left_unaccounted_for() {
             summary.files_read + summary.files_refused + summary.files_companions + summary.files_passed_over;
         assert_eq!(accounted, summary.files, "{kind}");
         assert!(summary.files_read > 0, "{kind}");
+        assert_eq!(summary.passed_over.len(), summary.files_passed_over, "{kind}");
         for refused in &summary.refused {
             println!("{}: {}: found {}, expected {}", refused.file, refused.place, refused.found, refused.expected);
             assert!(!refused.found.is_empty() && !refused.expected.is_empty());

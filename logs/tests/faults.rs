@@ -71,6 +71,59 @@ fn one_bad_file_stops_nothing_and_the_order_is_that_of_names() {
     assert_eq!(serde_json::to_string(&again).expect("JSON"), serde_json::to_string(summary).expect("JSON"));
 }
 
+#[test]
+fn a_line_that_cannot_be_read_costs_itself_alone() {
+    let instance = |id: &str| {
+        format!(
+            r#"{{"instance_id":"{id}","problem_statement":"Fix it.","test_patch":"","FAIL_TO_PASS":[],"PASS_TO_PASS":[]}}"#
+        )
+    };
+    for (kind, first, second) in
+        [(Kind::Openai, GOOD.to_owned(), GOOD.replace('q', "another")), (Kind::SweBench, instance("a"), instance("b"))]
+    {
+        for name in ["x.jsonl", "x.json"] {
+            let bytes = [first.as_bytes(), b"\n{\"a\":\"\xff\"}\n\n{\"a\":1,}\n", second.as_bytes(), b"\n"].concat();
+            let scratch = Scratch::new();
+            let gathered = gather(kind, &scratch.write(name, &bytes));
+            assert_eq!(gathered.logs.len() + gathered.tasks.len(), 2, "{kind} {name}");
+            let places: Vec<_> =
+                gathered.refusals.iter().map(|refusal| (refusal.code, refusal.place.to_string())).collect();
+            let (text, syntax) = (RefusalCode::NotUtf8, RefusalCode::Syntax);
+            assert_eq!(places, [(text, "line 2, column 7".to_owned()), (syntax, "line 4, column 8".to_owned())]);
+            assert_eq!(gathered.summary.files_read, 1);
+        }
+        // The first line is lost, and the others tell what the file is.
+        let bytes = [b"\xff\n", first.as_bytes(), b"\n"].concat();
+        let scratch = Scratch::new();
+        let gathered = gather(kind, &scratch.write("x.jsonl", &bytes));
+        assert_eq!((gathered.logs.len() + gathered.tasks.len(), gathered.refusals.len()), (1, 1), "{kind}");
+    }
+    let hole = b"{\"role\":\"user\",\"content\":\"q\"}\n\xff\n{\"role\":\"assistant\",\"content\":\"a\"}\n";
+    let refusal = refusal_of(Kind::Openai, "x.jsonl", hole);
+    assert_eq!((refusal.code, refusal.place.to_string().as_str()), (RefusalCode::NotUtf8, "line 2, column 1"));
+}
+
+#[test]
+fn the_condition_is_told_by_the_folder_that_is_imported_and_what_lies_below() {
+    use parthack_logs::Condition::{NoneKnown, WithSkill, WithoutSkill};
+    let scratch = Scratch::new();
+    scratch.write("jobs/with-skills/x/run.jsonl", GOOD);
+    scratch.write("jobs/with-skills/no-skills/run.jsonl", GOOD.replace('q', "nearer"));
+    let of = |folder: &str| -> Vec<_> {
+        let logs = gather(Kind::Openai, &scratch.path().join(folder)).logs;
+        logs.iter().map(|log| (log.identity.condition, log.identity.condition_source.is_some())).collect()
+    };
+    let both = [(WithoutSkill, true), (WithSkill, true)];
+    for folder in ["jobs", "jobs/with-skills", "jobs/with-skills/.", "jobs/with-skills/x/.."] {
+        assert_eq!(of(folder), both, "{folder}");
+    }
+    assert_eq!(of("jobs/with-skills/x"), [(NoneKnown, false)], "what lies above was not imported");
+    let stated = GOOD.replace("\"id\"", "\"condition\":\"without-skill\",\"id\"");
+    let logs = gather(Kind::Openai, scratch.write("with-skill/run.jsonl", stated).parent().expect("a folder")).logs;
+    assert_eq!(logs[0].identity.condition, WithoutSkill);
+    assert!(warned(&logs[0]).contains(&parthack_logs::WarningCode::ConditionContradicted));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_to_a_folder_is_not_followed() {

@@ -1,7 +1,7 @@
 //! The gate on quotes: verbatim in the instruction, byte for byte.
 //!
-//! What is not verbatim gets the most telling code, in this order: it stands in the verifier; it would be verbatim but for one of
-//! white space, invisible characters, case, look-alike characters; it joins passages with an ellipsis; it is near a span; it is not there. A reader
+//! What is not verbatim gets the most telling code, in this order: it would be verbatim but for one of white space, invisible characters,
+//! case, look-alike characters; it stands in the verifier; it joins passages with an ellipsis; it is near a span; it is not there. A reader
 //! gets the nearest true span each time, with its byte offsets.
 
 use super::plain::is_empty;
@@ -57,14 +57,6 @@ impl<'a> Gate<'a> {
             );
             return fault(Code::QuoteTooShort, message);
         }
-        if let Some(place) = self.place_in_verifier(quote) {
-            let mut fault = fault(
-                Code::QuoteFromVerifier,
-                format!("{} stands in the verifier ({place}), not in the instruction", shown(quote)),
-            )?;
-            self.add_nearest(&mut fault, quote);
-            return Some(fault);
-        }
         for (code, folding, folded) in &self.foldings {
             if let Some((start, end)) = folded.find(&fold(quote, *folding)) {
                 let what = match code {
@@ -75,6 +67,14 @@ impl<'a> Gate<'a> {
                 };
                 return self.off_by(index, quote, *code, &format!("but for {what}"), (start, end));
             }
+        }
+        if let Some(place) = self.place_in_verifier(quote) {
+            let mut fault = fault(
+                Code::QuoteFromVerifier,
+                format!("{} stands in the verifier ({place}), not in the instruction", shown(quote)),
+            )?;
+            self.add_nearest(&mut fault, quote);
+            return Some(fault);
         }
         if is_joined(quote, self.instruction) {
             return fault(Code::QuoteJoined, format!("{} joins passages; quote one of them", shown(quote)));

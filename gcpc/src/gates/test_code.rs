@@ -5,9 +5,11 @@
 //!
 //! Strong: a name with an underscore, a name called (`name(`), or the name of a test, that the verifier has and the instruction has not; `==` or `!=`; a
 //! run of `code_run` tokens, at least two of them marks, that stands in the code, of which three words are new; a run of `prose_run` words from its
-//! comments and messages, of which all but two are new; a quoted text of the verifier of three words, or of two capitalized ones; a number from
-//! an `assert` line with one more word of that line. Weak: a name with an inner capital; any other number of the verifier above 2; the word
-//! `assert`. A word is new where no three words in a row around it stand in the instruction. Of named checks (tau2) only names count.
+//! comments and messages, of which all but two are new; a quoted text of the verifier of three words, or of two capitalized ones; a word of
+//! a quoted text that is all capitalized words, if it is written so inside a sentence; the words of a test's name in a row, `test` among them; a number
+//! of three digits; one from an `assert` line with one more word of that line. Weak: a name with an inner capital; any other number of the verifier
+//! above 2; the word `assert`; a capitalized word as above that begins a sentence. A word is new where no three words in a row around it stand in the
+//! instruction. Of named checks (tau2) only names count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +19,10 @@ use crate::verifier::{SourceKind, Verifier};
 
 const STRONG: u32 = 2;
 const WEAK: u32 = 1;
+/// A number of so many digits is nobody's chance hit.
+const STRONG_DIGITS: usize = 3;
+/// Names of tests with fewer words are what one says anyway (`test cases`).
+const LEAST_NAME_WORDS: usize = 3;
 
 /// A place in the verifier.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +40,10 @@ pub(super) struct Gate<'a> {
     /// Numbers in one form, with the words of each `assert` line that has them.
     numbers: BTreeMap<String, (Place<'a>, Vec<BTreeSet<String>>)>,
     texts: Vec<(Vec<String>, bool, Place<'a>)>,
+    /// Words of quoted texts that are all capitalized words.
+    capitalized: BTreeMap<&'a str, Place<'a>>,
+    /// The words of the tests' names, `test` among them.
+    tests: BTreeMap<Vec<String>, Place<'a>>,
     code: Run<'a>,
     prose: Run<'a>,
 }
@@ -72,7 +82,8 @@ impl<'a> Run<'a> {
 impl Words {
     fn of(text: &str) -> Words {
         let sequence = words(text);
-        let numbers = sequence.iter().filter_map(|word| number_value(word)).collect();
+        let in_words = sequence.iter().filter_map(|word| number_value(word));
+        let numbers = tokens(text).iter().flat_map(readings).chain(in_words).collect();
         Words { all: sequence.iter().cloned().collect(), numbers, sequence }
     }
 }
@@ -86,6 +97,8 @@ impl<'a> Gate<'a> {
             names: BTreeMap::new(),
             numbers: BTreeMap::new(),
             texts: Vec::new(),
+            capitalized: BTreeMap::new(),
+            tests: BTreeMap::new(),
             code: Run::default(),
             prose: Run::default(),
         };
@@ -97,6 +110,10 @@ impl<'a> Gate<'a> {
         for test in verifier.tests() {
             let place = Place { file: &test.file, line: test.line };
             gate.read_names(&tokens(&test.id), place);
+            let name = name_words(test.base().rsplit("::").next().unwrap_or_default());
+            if name.first().is_some_and(|first| first == "test") && name.len() >= LEAST_NAME_WORDS {
+                gate.tests.entry(name).or_insert(place);
+            }
             if test.line == 0 {
                 gate.read_names(&tokens(&test.text), place);
             }
@@ -113,9 +130,7 @@ impl<'a> Gate<'a> {
             if token.kind != Kind::Mark {
                 self.prose.push(text.clone(), place);
             }
-            if token.kind == Kind::Number
-                && let Some(value) = number_value(&text)
-            {
+            for value in readings(token) {
                 let (_, lines) = self.numbers.entry(value).or_insert_with(|| (place, Vec::new()));
                 if is_assert {
                     lines.push(parts(&found));
@@ -125,6 +140,11 @@ impl<'a> Gate<'a> {
         }
         for text in quoted(line) {
             let own = words(text);
+            if !text.is_empty() && text.split_whitespace().all(is_capitalized) {
+                for word in text.split_whitespace() {
+                    self.capitalized.entry(word).or_insert(place);
+                }
+            }
             let is_name = own.len() == 2 && text.split_whitespace().all(|word| word.starts_with(char::is_uppercase));
             if own.len() >= 3 || is_name {
                 self.texts.push((own, is_name, place));
@@ -146,6 +166,7 @@ impl<'a> Gate<'a> {
         self.check_numbers(&found, &mut marks);
         self.check_runs(&found, &mut marks);
         self.check_texts(requirement, &mut marks);
+        self.check_capitalized(&found, &mut marks);
         if marks.iter().map(|(weight, _)| weight).sum::<u32>() < STRONG {
             return None;
         }
@@ -198,8 +219,9 @@ impl<'a> Gate<'a> {
                 continue;
             }
             let Some((place, asserts)) = self.numbers.get(&value) else { continue };
-            let shares = asserts.iter().any(|line| line.iter().any(|word| word.len() > 3 && own.contains(word)));
-            let weight = if shares { STRONG } else { WEAK };
+            let shares = || asserts.iter().any(|line| line.iter().any(|word| word.len() > 3 && own.contains(word)));
+            let digits = value.trim_start_matches(['0', '.']).chars().filter(char::is_ascii_digit).count();
+            let weight = if digits >= STRONG_DIGITS || shares() { STRONG } else { WEAK };
             marks.push((weight, format!("the number {} of {}:{}", token.text, place.file, place.line)));
         }
     }
@@ -265,7 +287,51 @@ impl<'a> Gate<'a> {
                 marks.push((STRONG, format!("the text {} of {}:{}", shown(&text.join(" ")), place.file, place.line)));
             }
         }
+        for (name, place) in &self.tests {
+            let is_in = |all: &[String]| all.windows(name.len()).any(|window| window == name.as_slice());
+            if is_in(&own) && !is_in(&self.instruction.sequence) {
+                marks.push((STRONG, format!("the test {} of {}:{}", shown(&name.join(" ")), place.file, place.line)));
+            }
+        }
     }
+
+    fn check_capitalized(&self, found: &[Token<'_>], marks: &mut Vec<(u32, String)>) {
+        for (index, token) in found.iter().enumerate().filter(|(_, token)| token.kind == Kind::Word) {
+            let Some(place) = self.capitalized.get(token.text).filter(|_| !self.is_told(token.text)) else { continue };
+            let is_first = index == 0 || [".", "!", "?"].contains(&found[index - 1].text);
+            let weight = if is_first { WEAK } else { STRONG };
+            marks.push((weight, format!("the name {} of {}:{}", token.text, place.file, place.line)));
+        }
+    }
+}
+
+/// The values of a number: of one in groups also those of the groups, which may be numbers of a list.
+fn readings(token: &Token<'_>) -> Vec<String> {
+    if token.kind != Kind::Number {
+        return Vec::new();
+    }
+    let groups = token.text.split(',').filter(|group| *group != token.text);
+    std::iter::once(token.text).chain(groups).filter_map(number_value).collect()
+}
+
+/// A capital and at least two small letters.
+fn is_capitalized(word: &str) -> bool {
+    let mut letters = word.chars();
+    letters.next().is_some_and(char::is_uppercase) && letters.all(char::is_lowercase) && word.chars().count() >= 3
+}
+
+/// The words of a name in lower case, cut at underscores and inner capitals.
+fn name_words(name: &str) -> Vec<String> {
+    let mut spaced = String::new();
+    let mut before = ' ';
+    for letter in name.chars() {
+        if letter.is_uppercase() && before.is_lowercase() {
+            spaced.push(' ');
+        }
+        spaced.push(if letter == '_' { ' ' } else { letter });
+        before = letter;
+    }
+    words(&spaced)
 }
 
 /// A word right before a bracket, unless the bracket only makes a plural.

@@ -5,7 +5,7 @@
 pub enum Kind {
     /// Letters, digits and underscores that begin with a letter or an underscore.
     Word,
-    /// Digits, with one point between digits.
+    /// Digits, with one point between digits; the whole part may be in groups of three (`185,000`, `185_000`).
     Number,
     /// One other character, or one of the operators of two characters.
     Mark,
@@ -53,7 +53,13 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
 
 fn number_length(text: &str) -> usize {
     let digits = |text: &str| text.find(|next: char| !next.is_ascii_digit()).unwrap_or(text.len());
-    let whole = digits(text);
+    let mut whole = digits(text);
+    if (1..=3).contains(&whole) {
+        // A group that is longer or shorter is another number, and then nothing was grouped.
+        while let Some(group) = text[whole..].strip_prefix([',', '_']).filter(|group| digits(group) == 3) {
+            whole = text.len() - group.len() + 3;
+        }
+    }
     match text[whole..].strip_prefix('.').map(digits) {
         Some(part) if part > 0 => whole + 1 + part,
         _ => whole,
@@ -66,7 +72,7 @@ pub fn words(text: &str) -> Vec<String> {
     tokens(text).into_iter().filter(|token| token.kind != Kind::Mark).map(|token| token.text.to_lowercase()).collect()
 }
 
-/// A number in one form: no leading and no trailing zeros; small ones also from English words.
+/// A number in one form: ungrouped, no leading and no trailing zeros; small ones also from English words.
 #[must_use]
 pub fn number_value(word: &str) -> Option<String> {
     const WORDS: [&str; 13] =
@@ -74,6 +80,8 @@ pub fn number_value(word: &str) -> Option<String> {
     if let Some(value) = WORDS.iter().position(|name| *name == word) {
         return Some(value.to_string());
     }
+    let word = word.replace([',', '_'], "");
+    let word = word.as_str();
     if !word.starts_with(|first: char| first.is_ascii_digit()) || !word.chars().all(|c| c.is_ascii_digit() || c == '.')
     {
         return None;
@@ -93,6 +101,11 @@ mod tests {
         let expected = ["x_1", "==", "3.50", ",", "a", ".", "b", "(", "\"", "é", "\"", ")", "<", "0.5", "C", "7", "."];
         assert_eq!(texts, expected);
         assert_eq!(words("Seven days, 22.0C"), ["seven", "days", "22.0", "c"]);
+        assert_eq!(
+            words("$185,000 and 1_250_000.5, in 2,024,1 parts"),
+            ["185,000", "and", "1_250_000.5", "in", "2,024", "1", "parts"]
+        );
+        assert_eq!(words("1,2345 12345,678 5,10"), ["1", "2345", "12345", "678", "5", "10"]);
     }
 
     #[test]
@@ -102,6 +115,7 @@ mod tests {
             [value("22.0"), value("007"), value("0.50"), value("seven"), value("0"), value("100")],
             ["22", "7", "0.5", "7", "0", "100"]
         );
-        assert_eq!(number_value("day"), None);
+        assert_eq!([value("185,000"), value("185_000"), value("5,100.50")], ["185000", "185000", "5100.5"]);
+        assert_eq!((number_value("day"), number_value("_")), (None, None));
     }
 }

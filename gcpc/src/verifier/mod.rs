@@ -1,17 +1,20 @@
 //! The official verifier: its sources, and the tests that are really in them (G §3.2: a reference must resolve).
 //!
 //! What a file is, is decided by its name and shape: `.py` is parsed as Python, `.sh` and `.bash` as shell, and a `.json` file is a CTRF
-//! report, a list of test names, a SWE-bench instance or tau2's evaluation criteria. Other files are sources without tests.
+//! report, a list of test names, a SWE-bench instance or tau2's evaluation criteria. A diff (`.patch`, `.diff`, SWE-bench's `test_patch`, alone or
+//! in an instance) is code: the files that it leaves, as far as it shows them; which of their tests count, a list says. Other files are sources
+//! without tests.
 
 mod listed;
 mod literal;
 mod parametrize;
+mod patch;
 mod python;
 mod resolve;
 mod shell;
 mod tau;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use parthack_env::canonical::{Hash, canonical_bytes};
 use parthack_env::input::InputError;
@@ -114,12 +117,18 @@ impl Verifier {
                         }
                         Err(error) => return Err(in_file(error)),
                     };
+                    if let Some(text) = json.get("test_patch").and_then(|patch| patch.as_str()) {
+                        verifier.add_patch(&source.path, text);
+                    }
                     if let Some(criteria) = tau::criteria(&json) {
                         kind = SourceKind::Checks;
                         tau::tests(&criteria, &source.path, &mut verifier.tests).map_err(in_file)?;
-                    } else if let Some(list) = listed::tests(&json).map_err(in_file)? {
+                    } else if let Some(list) = listed::tests(&json, &source.path).map_err(in_file)? {
                         lists.extend(list);
                     }
+                }
+                _ if patch::is_named_as_patch(&source.path) && verifier.add_patch(&source.path, &source.text) => {
+                    continue;
                 }
                 _ => {}
             }
@@ -129,14 +138,40 @@ impl Verifier {
         Ok(verifier)
     }
 
+    /// The files of a diff as code; whether there are any. Where there are none, a note says so.
+    fn add_patch(&mut self, path: &str, text: &str) -> bool {
+        let files = patch::files(text);
+        if files.is_empty() && !text.trim().is_empty() {
+            let text = "no diff: nothing in it is held against requirements and quotes".to_owned();
+            self.notes.push(Note { file: path.to_owned(), line: 0, text });
+        }
+        let is_any = !files.is_empty();
+        self.sources.extend(files.into_iter().map(|file| (file, SourceKind::Code)));
+        is_any
+    }
+
     /// Tests that a list names and no source shows. A listed id whose test is in a source is that test; one that gives an open
-    /// test its parameters is added beside it.
+    /// test its parameters is added beside it. Files are the same where the path of one ends that of the other; a list that says no file means
+    /// any that has the id.
     fn add_listed(&mut self, listed: Vec<VerifierTest>) {
-        let known: BTreeSet<String> = self.tests.iter().map(|test| test.id.clone()).collect();
-        let mut added = BTreeSet::new();
+        let mut known: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (index, test) in self.tests.iter().enumerate() {
+            known.entry(test.id.clone()).or_default().push(index);
+        }
         for test in listed {
-            if !known.contains(&test.id) && added.insert((test.file.clone(), test.id.clone())) {
-                self.tests.push(test);
+            let places = known.entry(test.id.clone()).or_default();
+            let is_it = |place: &&usize| {
+                let file = &self.tests[**place].file;
+                let is_same = is_end_of_path(file, &test.file) || is_end_of_path(&test.file, file);
+                is_same || file.is_empty() || test.file.is_empty()
+            };
+            match places.iter().find(is_it).copied() {
+                Some(place) if self.tests[place].file.is_empty() => self.tests[place].file = test.file,
+                Some(_) => {}
+                None => {
+                    places.push(self.tests.len());
+                    self.tests.push(test);
+                }
             }
         }
     }
@@ -207,6 +242,11 @@ fn is_named_as_test(path: &str) -> bool {
 
 fn is_support(path: &str) -> bool {
     ["conftest.py", "__init__.py", "setup.py"].contains(&file_name(path))
+}
+
+/// Whether a path is the end of another one, or all of it.
+fn is_end_of_path(end: &str, path: &str) -> bool {
+    !end.is_empty() && path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
 /// The file and the rest of a pytest node id; the file is empty where there is none.

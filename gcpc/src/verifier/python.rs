@@ -34,6 +34,22 @@ pub(super) fn tests(source: &Source, tests: &mut Vec<VerifierTest>, notes: &mut 
     tests.extend(sorted);
 }
 
+/// A list of strings as Python prints it, and nothing else.
+pub(super) fn list(text: &str) -> Option<Vec<String>> {
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_python::LANGUAGE.into()).ok()?;
+    let text = text.trim();
+    let tree = parser.parse(text, None)?;
+    let module = Module { bytes: text.as_bytes(), constants: BTreeMap::new(), named: Vec::new() };
+    let root = tree.root_node();
+    let [statement] = children(root)[..] else { return None };
+    let [list] = children(statement)[..] else { return None };
+    if root.has_error() || list.kind() != "list" {
+        return None;
+    }
+    module.elements(list)?.into_iter().map(|element| module.string(element)).collect()
+}
+
 /// The line, from 1, of the first thing that the parser could not read.
 pub(super) fn first_error(root: Node<'_>) -> Option<usize> {
     if !root.has_error() {

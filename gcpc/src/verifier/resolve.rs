@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Verifier, VerifierTest};
+use super::{Verifier, VerifierTest, is_end_of_path, split_node};
 use crate::text::nearest::distance;
 
 /// The most names that a refusal suggests.
@@ -24,11 +24,15 @@ impl Verifier {
     ///
     /// It is an id as in [`VerifierTest::id`], with or without its file in front, or the last `::`-separated segments of one. Without
     /// parameters it stands for all parameters of a test. A whole id is preferred to the end of a longer one; segments that end several ids are ambiguous.
+    /// Where nothing is so named, the file in front may have more folders than the verifier's paths, as pytest has them below its root.
     #[must_use]
     pub fn resolve(&self, reference: &str) -> Resolution<'_> {
         let matching: Vec<&VerifierTest> = self.tests().iter().filter(|test| is_named(reference, test)).collect();
         let whole: Vec<&VerifierTest> = matching.iter().copied().filter(|test| is_whole(reference, test)).collect();
-        let matching = if whole.is_empty() { matching } else { whole };
+        let mut matching = if whole.is_empty() { matching } else { whole };
+        if matching.is_empty() {
+            matching = self.tests().iter().filter(|test| is_named_from_above(reference, test)).collect();
+        }
         let names: BTreeSet<(&str, &str)> = matching.iter().map(|test| (test.file.as_str(), test.base())).collect();
         match names.len() {
             0 => Resolution::Unknown(self.near(reference)),
@@ -74,6 +78,11 @@ fn is_whole(reference: &str, test: &VerifierTest) -> bool {
     let (base, _) = parts(reference);
     let own = parts(&test.id).0;
     base == own || base == format!("{}::{own}", test.file)
+}
+
+fn is_named_from_above(reference: &str, test: &VerifierTest) -> bool {
+    let (file, id) = split_node(parts(reference).0);
+    id == parts(&test.id).0 && is_end_of_path(&test.file, file) && has_parameters(reference, test)
 }
 
 fn is_named(reference: &str, test: &VerifierTest) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use parthack_env::canonical::Hash;
 use parthack_gcpc::controls::audit::{extraction_prompt, read_extraction, read_sorting, sorting_prompt};
-use parthack_gcpc::controls::idle::{Idleness, log as idle_log};
+use parthack_gcpc::controls::idle::{Idleness, log as idle_log, without_evidence};
 use parthack_gcpc::controls::replacement::{self, falsified, replace};
 use parthack_gcpc::controls::schema::{Variant as SchemeVariant, real};
 use parthack_gcpc::judging::log::LogView;
@@ -48,6 +48,18 @@ pub fn idle_works(bench: &Bench<'_>) -> Vec<Work> {
         }
     }
     works
+}
+
+/// A log without its tool outputs and file contents: what its agent says and calls is left, and proves nothing.
+#[must_use]
+pub fn work_without_evidence(identity: &LogIdentity, view: &LogView) -> Work {
+    Work {
+        identity: identity.clone(),
+        view: without_evidence(view),
+        method: Method::Gcpc,
+        variant: Variant::WithoutEvidence {},
+        pass: 1,
+    }
 }
 
 /// The works of replaced evidence on one log: one for each item that its first judgement calls Yes for evidence that stands in the log.

@@ -13,7 +13,7 @@ use super::{existing, pipeline, say_spent};
 use crate::cli::Output;
 use crate::cli::models::ClientArgs;
 use crate::failure::{Exit, Failure};
-use crate::gcpc::controls::{audits, idle_works, primary_judgements, replacement_works};
+use crate::gcpc::controls::{audits, idle_works, primary_judgements, replacement_works, work_without_evidence};
 use crate::gcpc::judging::{Bench, Method, Work};
 use crate::gcpc::pipeline::Role;
 
@@ -26,7 +26,7 @@ enum Control {
     ForcedVerdict,
     /// The evidence of each Yes replaced wherever it stands, and the item judged again
     EvidenceReplacement,
-    /// Agents that do nothing of substance must earn nothing
+    /// Agents that do nothing of substance must earn nothing; with logs, nor may logs whose tool outputs are taken out
     IdleAgent,
     /// Coverage of stated requirements by the real, a reduced, an irrelevant and a name-permuted scheme
     Schema,
@@ -109,6 +109,11 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
                 (Control::IdleAgent, _) => {
                     let works = idle_works(&bench);
                     bench.judge(&works, threads)?;
+                    if let Some(logs) = &logs {
+                        judge_logs(&mut bench, logs, threads, |_, identity, view| {
+                            Ok(vec![work_without_evidence(identity, view)])
+                        })?;
+                    }
                 }
                 (Control::EvidenceReplacement, Some(logs)) => {
                     judge_logs(&mut bench, logs, threads, |bench, identity, view| {
