@@ -82,7 +82,8 @@ fn a_rule_as_a_program_scores_as_the_rule() {
     assert_eq!(promised(&one), promised(&three), "workers and threads leave no trace");
     let verified = verify(&one);
     assert_eq!(verified.code, 0, "{}", verified.out);
-    let told = format!("scores of plugins, taken as recorded: {}", rule.len());
+    // Beside each score what was said twice of the three honest trajectories.
+    let told = format!("scores of plugins, taken as recorded: {}", rule.len() + 6);
     assert!(verified.out.contains(&told), "{}", verified.out);
     let manifest: Value = serde_json::from_slice(&fs::read(one.join("manifest.json")).expect("one")).expect("JSON");
     let frozen = manifest["evaluators"].as_array().expect("a list").last().expect("one")["plugin"].clone();
@@ -118,6 +119,11 @@ fn a_hostile_program_costs_its_own_cells_alone() {
     assert!(floods.iter().all(|code| ["flood", "unsolicited", "given_up"].contains(&code.as_str())), "{floods:?}");
     assert!(high.contains(&"out_of_range".to_owned()), "{high:?}");
     assert!(!floods.is_empty() && fair.is_empty(), "{fair:?}");
+    // The fault stands typed beside it, and is counted also by a start of the run that asked nothing.
+    let coded = |record: &Value| record["fault"].as_str().map(str::to_owned);
+    assert!(scores_of(&hostile, "high").iter().all(|record| coded(record).is_some()));
+    let told = fs::read_to_string(hostile.join("plugins.jsonl")).expect("what became of them");
+    assert!(told.contains("\"out_of_range\":"), "{told}");
     // Each start of the program that ends after one answer leaves that answer.
     let scored = |record: &&Value| record["score"]["measured"] == "0.25";
     assert!(scores_of(&hostile, "crashes").iter().any(|record| scored(&record)));
@@ -175,4 +181,32 @@ fn names_and_targets_are_checked_before_anything_runs() {
         assert!(done.err.contains(expected), "{plugins:?}: {}", done.err);
         assert!(!out.exists(), "{plugins:?}");
     }
+}
+
+/// What an evaluator itself does not know is no fault: the run is whole. What it says differently the second time is noise.
+#[test]
+fn no_verdict_is_no_fault_and_noise_is_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = |name: &str, body: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, body).expect("written");
+        format!("{name}=exec:sh {}", path.display())
+    };
+    let unsure = script("unsure", "while read -r line; do echo '{\"no_verdict\":\"crashed: so it says\"}'; done");
+    let fickle = script("fickle", "i=0; while read -r line; do i=$((i+1)); echo 0.$i; done");
+    let out = folder.path().join("run");
+    let done = run(&out, &[&unsure, &fickle], &["--workers", "1"]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    let faults =
+        |evaluator: &str| scores_of(&out, evaluator).iter().filter(|record| record.get("fault").is_some()).count();
+    assert_eq!((faults("unsure"), faults("fickle")), (0, 0), "what it says is not what happened");
+    let tables = fs::read_to_string(out.join("tables/tables.txt")).expect("tables");
+    let noise = tables.split("Table noise").nth(1).expect("a table of noise");
+    let row = noise.lines().find(|line| line.starts_with("fickle")).expect("a row");
+    assert!(row.contains("nothing (again)"), "{row}");
+    assert_eq!(verify(&out).code, 0);
+    let mut command = command();
+    command.env("PARTHACK_CERTIFIER", certifier()).arg("audit").arg(&out);
+    let audited = finish(command);
+    assert_eq!(audited.code, 0, "{}{}", audited.out, audited.err);
 }

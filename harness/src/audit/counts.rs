@@ -12,6 +12,7 @@ use crate::ledger::{CellName, Ledger, Record, Subject};
 use crate::run::error::RunError;
 use crate::run::judging::variants_of;
 use crate::run::manifest::{FrozenEvaluator, FrozenTask, REFERENCE_SUITE};
+use crate::run::plugins::SAID_TWICE;
 
 /// Held-out tasks, those of them that claim a rollback, and development tasks of the paper's suite (P Table A.1).
 const PAPER: (usize, usize, usize) = (18, 14, 6);
@@ -104,6 +105,13 @@ fn plan_scores(
 ) {
     let (task, subject, id) = (task.to_owned(), subject.clone(), evaluator.id.clone());
     let Some(frozen) = &evaluator.judge else {
+        // Evaluators of users' own say twice what they say of honest trajectories.
+        if evaluator.plugin.is_some() && subject == (Subject::Honest {}) {
+            for variant in SAID_TWICE {
+                let (task, subject, evaluator) = (task.clone(), subject.clone(), id.clone());
+                planned.insert(CellName::Judgement { task, subject, evaluator, variant });
+            }
+        }
         planned.insert(CellName::Score { task, subject, evaluator: id });
         return;
     };

@@ -40,6 +40,9 @@ fn judges(context: &Context<'_>, ledger: &Ledger, outcome: &mut Outcome) {
     let mut verdicts: BTreeMap<(&str, &Subject, &str), (usize, usize)> = BTreeMap::new();
     for record in ledger.records() {
         let Record::Judgement(r) = record else { continue };
+        if context.manifest.plugins().any(|(id, _)| id == r.evaluator) {
+            continue;
+        }
         if matches!(r.variant, Variant::Repeat { .. }) {
             let (asked, answered) = verdicts.entry((&r.task, &r.subject, &r.evaluator)).or_default();
             *asked += 1;

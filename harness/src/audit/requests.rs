@@ -53,6 +53,9 @@ pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), 
     let mut used: BTreeSet<&String> = BTreeSet::new();
     let mut recounted: BTreeMap<&str, u64> = BTreeMap::new();
     for record in ledger.records() {
+        if matches!(record, Record::Judgement(r) if manifest.plugins().any(|(id, _)| id == r.evaluator)) {
+            continue;
+        }
         let Some((purpose, total)) = purpose(record) else { continue };
         let name = record.name().to_string();
         let made = reconstructed.get(&name).map(Vec::as_slice).unwrap_or_default();

@@ -305,6 +305,7 @@ mod tests {
                 payload: Hash::of("payload", b"x").hex(),
                 score: RecordedScore::Exact("1/2".to_owned()),
                 others: BTreeMap::new(),
+                fault: None,
             })
         });
         (manifest, Ledger::build(manifest, records, Hash::of("private", b"")))

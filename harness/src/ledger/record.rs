@@ -226,6 +226,10 @@ pub struct ScoreRecord {
     /// Other aggregates of a judge's answers, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub others: BTreeMap<String, RecordedScore>,
+    /// The code of the fault that left it without a score, of an evaluator of a user's own; none where the evaluator itself gave
+    /// none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
 }
 
 /// A judge's checklist of a task, made from the instruction alone and frozen before any trajectory is scored.
@@ -316,7 +320,7 @@ impl Record {
         match self {
             Record::Checklist(_) | Record::Judgement(_) => true,
             Record::Attempt(r) => !r.exchanges.is_empty() || r.no_answer.is_some(),
-            Record::Score(r) => !r.others.is_empty(),
+            Record::Score(r) => !r.others.is_empty() || r.fault.is_some(),
             _ => false,
         }
     }

@@ -398,6 +398,7 @@ impl Judged {
             payload: exhibit.hash.to_owned(),
             score: self.score,
             others: self.others,
+            fault: None,
         };
         let judgements = self.judgements.into_iter().map(|judgement| Record::Judgement(Box::new(judgement)));
         std::iter::once(Record::Score(score)).chain(judgements).collect()

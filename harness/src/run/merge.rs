@@ -42,7 +42,9 @@ pub fn merge(manifest: &Manifest, finished: &Finished, canaries: AuditRecord) ->
     let hash = manifest.hash();
     let mut records: Vec<Record> = finished.values().flat_map(|result| result.records.iter().cloned()).collect();
     records.extend(select(manifest, finished).into_iter().map(Record::Selection));
-    let mut audits = audits(&records);
+    let judged = |record: &&Record| !matches!(record, Record::Judgement(r) if manifest.plugins().any(|(id, _)| id == r.evaluator));
+    let of_models: Vec<&Record> = records.iter().filter(judged).collect();
+    let mut audits = audits(&records, &of_models);
     audits.push(canaries);
     records.extend(audits.into_iter().map(Record::Audit));
     let certifications = private_bytes(&hash, finished);
@@ -66,9 +68,9 @@ fn private_bytes(manifest: &Hash, finished: &Finished) -> Vec<u8> {
 }
 
 /// The audits of P §4.3 that follow from the records: same payload for every evaluator, no verdicts, mutation controls,
-/// and trajectories that both certifiers agreed on.
+/// and trajectories that both certifiers agreed on; of the second list the calls of models.
 #[must_use]
-pub fn audits(records: &[Record]) -> Vec<AuditRecord> {
+pub fn audits(records: &[Record], of_models: &[&Record]) -> Vec<AuditRecord> {
     let mut payloads: BTreeMap<(&str, &Subject), BTreeSet<&str>> = BTreeMap::new();
     let (mut scores, mut no_verdicts, mut controls, mut failed, mut certified) = (0, 0, 0, 0, 0);
     for record in records {
@@ -94,7 +96,7 @@ pub fn audits(records: &[Record]) -> Vec<AuditRecord> {
     let subjects = payloads.len() as u64;
     let differing = payloads.values().filter(|hashes| hashes.len() > 1).count() as u64;
     let audit = |name: &str, checked, faults| AuditRecord { name: name.to_owned(), checked, faults };
-    let calls = calls_by_purpose(records).into_iter().map(|(name, (calls, faults))| audit(name, calls, faults));
+    let calls = calls_by_purpose(of_models).into_iter().map(|(name, (calls, faults))| audit(name, calls, faults));
     let mut audits = vec![
         audit("double-certification", certified, 0),
         audit("mutation-controls", controls, failed),
@@ -106,7 +108,7 @@ pub fn audits(records: &[Record]) -> Vec<AuditRecord> {
 }
 
 /// Exchanges with models by purpose, and the questions that they left without an answer (P §4.3).
-fn calls_by_purpose(records: &[Record]) -> BTreeMap<&'static str, (u64, u64)> {
+fn calls_by_purpose(records: &[&Record]) -> BTreeMap<&'static str, (u64, u64)> {
     let mut calls: BTreeMap<&'static str, (u64, u64)> = BTreeMap::new();
     for record in records {
         let (name, unanswered) = match record {

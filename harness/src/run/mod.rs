@@ -129,11 +129,14 @@ impl RunReport {
     /// verdict. A replay's cells without a recording are no failure: their rows say "not recorded".
     #[must_use]
     pub fn exit_code(&self) -> u8 {
+        let own = |id: &str| self.manifest.evaluator(id).is_some_and(|evaluator| evaluator.plugin.is_some());
         let mut code = 0;
         for record in self.ledger.records() {
             match record {
                 Record::Control(control) if !control.as_expected => return 1,
                 Record::Audit(audit) if audit.name == canaries::AUDIT && audit.faults > 0 => return 1,
+                // An evaluator of a user's own may well have no verdict; only its faults leave a run incomplete.
+                Record::Score(score) if own(&score.evaluator) && score.fault.is_none() => {}
                 Record::Score(score) if score.score.why_not().is_some() && !score.score.is_unrecorded() => code = 5,
                 _ => {}
             }

@@ -8,12 +8,14 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parthack_evaluators::plugin::{FaultCode, Reply};
 use serde::Serialize;
 
-use crate::ledger::{Ledger, Record, RecordedScore, ScoreRecord, Subject, canonical_of};
+use crate::ledger::{
+    CellName, JudgementRecord, Ledger, Record, RecordedScore, ScoreRecord, Subject, Variant, canonical_of,
+};
 use crate::plugin::{Plugin, recorded};
 use crate::run::error::RunError;
 use crate::run::execute::{Phase, WAITING};
@@ -23,8 +25,13 @@ use crate::run::journal::{Finished, UnitResult};
 use crate::run::units::Unit;
 use crate::run::writer::Done;
 
-/// Different payloads that an evaluator gets in one go, for each of its workers: what a stop can lose.
-const PAYLOADS_OF_WORKER: usize = 64;
+/// Different payloads that each worker of an evaluator gets in one go, at first and at most: what a kill can lose.
+const PAYLOADS_OF_WORKER: [usize; 2] = [4, 64];
+/// A turn shorter than this is followed by one of twice the payloads, one longer than the other by one of half of them.
+const TURN: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
+
+/// What an evaluator of a user's own is recorded to have said twice of each honest trajectory.
+pub(crate) const SAID_TWICE: [Variant; 2] = [Variant::Repeat { number: 1 }, Variant::Again {}];
 
 /// Where the scores of users' own evaluators come from.
 #[derive(Debug)]
@@ -32,17 +39,21 @@ pub enum PluginScores {
     /// From the evaluators.
     Asked(Vec<Plugin>),
     /// From a finished run.
-    Recorded(BTreeMap<ScoreName, ScoreRecord>),
+    Recorded(BTreeMap<CellName, Record>),
 }
 
-/// Task, trajectory and evaluator.
-type ScoreName = (String, Subject, String);
+/// What an evaluator said of a payload: a score or none, and the code of the fault that left it without one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Said {
+    score: RecordedScore,
+    fault: Option<String>,
+}
 
-/// One unit: a trajectory's payload.
+/// One unit: a trajectory's payload; no subject: an honest one, to be asked about again.
 struct Question<'u> {
     unit: &'u Unit,
     task: &'u String,
-    subject: &'u Subject,
+    subject: Option<&'u Subject>,
     payload: &'u String,
     plugin: &'u String,
 }
@@ -50,22 +61,67 @@ struct Question<'u> {
 impl<'u> Question<'u> {
     fn of(unit: &'u Unit) -> Result<Question<'u>, RunError> {
         match unit {
-            Unit::Plugin { task, subject, payload, plugin } => Ok(Question { unit, task, subject, payload, plugin }),
+            Unit::Plugin { task, subject, payload, plugin } => {
+                Ok(Question { unit, task, subject: Some(subject), payload, plugin })
+            }
+            Unit::PluginAgain { task, payload, plugin } => Ok(Question { unit, task, subject: None, payload, plugin }),
             other => Err(RunError::Incomplete(format!("{other} is no question to an evaluator of a user's own"))),
         }
     }
 
-    fn answered(&self, score: RecordedScore) -> Done {
-        let record = Record::Score(ScoreRecord {
+    fn done(&self, records: Vec<Record>) -> Done {
+        let result = UnitResult { records, private: Vec::new() };
+        Done { output: (self.unit.to_string(), result, Vec::new()), microseconds: 0 }
+    }
+
+    fn scored(&self, subject: &Subject, said: Said) -> Record {
+        Record::Score(ScoreRecord {
             task: self.task.clone(),
-            subject: self.subject.clone(),
+            subject: subject.clone(),
             evaluator: self.plugin.clone(),
             payload: self.payload.clone(),
-            score,
+            score: said.score,
             others: BTreeMap::new(),
-        });
-        let result = UnitResult { records: vec![record], private: Vec::new() };
-        Done { output: (self.unit.to_string(), result, Vec::new()), microseconds: 0 }
+            fault: said.fault,
+        })
+    }
+
+    /// Both things said, so that noise is measured as that of judges is.
+    fn said_twice(&self, scores: [RecordedScore; 2]) -> Vec<Record> {
+        let record = |(variant, score): (Variant, RecordedScore)| {
+            Record::Judgement(Box::new(JudgementRecord {
+                task: self.task.clone(),
+                subject: Subject::Honest {},
+                evaluator: self.plugin.clone(),
+                variant,
+                payload: self.payload.clone(),
+                exchanges: Vec::new(),
+                score,
+                items: Vec::new(),
+                cites: Vec::new(),
+            }))
+        };
+        SAID_TWICE.into_iter().zip(scores).map(record).collect()
+    }
+
+    /// As a finished run recorded it. What it has no record of gets no verdict, which whoever compares the records will find.
+    fn recorded(&self, there: &BTreeMap<CellName, Record>) -> Done {
+        let none = || Said { score: RecordedScore::NoVerdict("not in the run".to_owned()), fault: None };
+        let Some(subject) = self.subject else {
+            let records = self.said_twice([none().score, none().score]);
+            let score_of = |record: &Record| match there.get(&record.name()) {
+                Some(Record::Judgement(found)) => found.score.clone(),
+                _ => none().score,
+            };
+            let scores: Vec<RecordedScore> = records.iter().map(score_of).collect();
+            let both = <[RecordedScore; 2]>::try_from(scores).unwrap_or_else(|_| [none().score, none().score]);
+            return self.done(self.said_twice(both));
+        };
+        let said = match there.get(&self.scored(subject, none()).name()) {
+            Some(Record::Score(found)) => Said { score: found.score.clone(), fault: found.fault.clone() },
+            _ => none(),
+        };
+        self.done(vec![self.scored(subject, said)])
     }
 }
 
@@ -74,9 +130,11 @@ impl<'u> Question<'u> {
 struct Telling<'p> {
     command: &'p str,
     evaluator: &'p str,
-    faults: BTreeMap<&'static str, u64>,
+    /// Cells without a score by the code of their fault, those of earlier starts of the run included.
+    faults: BTreeMap<String, u64>,
     isolation: String,
     notes: Vec<String>,
+    /// Payloads that this start of the run asked about.
     payloads: usize,
 }
 
@@ -84,16 +142,16 @@ impl PluginScores {
     /// Those of a finished run.
     #[must_use]
     pub fn of_ledger(ledger: &Ledger, evaluators: &BTreeSet<&str>) -> PluginScores {
-        let of_plugin = ledger.records().filter_map(|record| match record {
-            Record::Score(score) if evaluators.contains(score.evaluator.as_str()) => {
-                Some(((score.task.clone(), score.subject.clone(), score.evaluator.clone()), score.clone()))
-            }
-            _ => None,
-        });
-        PluginScores::Recorded(of_plugin.collect())
+        let of_plugin = |record: &&Record| match record {
+            Record::Score(score) => evaluators.contains(score.evaluator.as_str()),
+            Record::Judgement(judgement) => evaluators.contains(judgement.evaluator.as_str()),
+            _ => false,
+        };
+        let records = ledger.records().filter(of_plugin);
+        PluginScores::Recorded(records.map(|record| (record.name(), record.clone())).collect())
     }
 
-    /// Works out units ([`Unit::Plugin`]); `before` is what the journal has of the run already.
+    /// Works out units ([`Unit::Plugin`], [`Unit::PluginAgain`]); `before` is what the journal has of the run already.
     ///
     /// # Errors
     /// A payload that can't be read, or what the sink says. What evaluators do wrong stands in their scores.
@@ -110,9 +168,9 @@ impl PluginScores {
         let (asked, finished) = thread::scope(|scope| {
             let writer = scope.spawn(move || sink(receiver));
             let asked = match self {
-                PluginScores::Asked(plugins) => ask(plugins, folder, &questions, before, stop, &sender),
-                PluginScores::Recorded(scores) => {
-                    questions.iter().try_for_each(|question| send(&sender, take(scores, question)))
+                PluginScores::Asked(plugins) => ask_all(plugins, folder, &questions, before, stop, &sender),
+                PluginScores::Recorded(there) => {
+                    questions.iter().try_for_each(|question| send(&sender, question.recorded(there)))
                 }
             };
             drop(sender);
@@ -126,19 +184,12 @@ impl PluginScores {
     }
 }
 
-/// A recorded score. One of other bytes, or none, gives no verdict, which whoever compares the records will find.
-fn take(scores: &BTreeMap<ScoreName, ScoreRecord>, question: &Question<'_>) -> Done {
-    let name = (question.task.clone(), question.subject.clone(), question.plugin.clone());
-    let score = scores.get(&name).map(|record| record.score.clone());
-    question.answered(score.unwrap_or_else(|| RecordedScore::NoVerdict("not in the run".to_owned())))
-}
-
 /// `Err(None)`: the writer is gone, and says itself why.
 fn send(sender: &SyncSender<Done>, done: Done) -> Result<(), Option<RunError>> {
     sender.send(done).map_err(|_| None)
 }
 
-fn ask(
+fn ask_all(
     plugins: &mut [Plugin],
     folder: &RunFolder,
     questions: &[Question<'_>],
@@ -148,61 +199,150 @@ fn ask(
 ) -> Result<(), Option<RunError>> {
     let mut tellings = Vec::new();
     for plugin in plugins {
-        let mut known = known_scores(before, &plugin.id);
         let of_plugin: Vec<&Question<'_>> = questions.iter().filter(|question| *question.plugin == plugin.id).collect();
-        // The same bytes are scored once; subjects that share them are answered together.
-        let mut by_payload: BTreeMap<&String, Vec<&Question<'_>>> = BTreeMap::new();
-        for question in of_plugin {
-            by_payload.entry(question.payload).or_default().push(question);
+        let mut asking = Asking {
+            known: BTreeMap::new(),
+            faults: BTreeMap::new(),
+            payloads: 0,
+            of_worker: PAYLOADS_OF_WORKER[0],
+            plugin,
+            folder,
+            stop,
+        };
+        asking.remember(before);
+        if !asking.scores(&of_plugin, sender)? || !asking.agains(&of_plugin, sender)? {
+            return Ok(());
         }
-        let (there, missing): (Vec<_>, Vec<_>) =
-            by_payload.into_iter().partition(|(payload, _)| known.contains_key(*payload));
-        for (payload, questions) in there {
-            let Some(score) = known.remove(payload) else { continue };
-            questions.iter().try_for_each(|question| send(sender, question.answered(score.clone())))?;
-        }
-        let mut faults: BTreeMap<&'static str, u64> = BTreeMap::new();
-        let payloads = missing.len();
-        for chunk in missing.chunks(PAYLOADS_OF_WORKER * plugin.workers.max(1)) {
-            if stop.load(Ordering::SeqCst) {
-                return Ok(());
-            }
-            let begun = Instant::now();
-            let bytes = chunk.iter().map(|(hash, _)| read(folder, hash)).collect::<Result<Vec<_>, _>>()?;
-            let bytes: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
-            let replies = plugin.score(&bytes);
-            let microseconds = begun.elapsed().as_micros() / chunk.len().max(1) as u128;
-            for ((hash, questions), reply) in chunk.iter().zip(&replies) {
-                let Some(score) = answer(&plugin.id, hash, reply)? else { continue };
-                if let Some(fault) = reply.fault() {
-                    *faults.entry(fault.code.code()).or_default() += 1;
-                }
-                for question in questions {
-                    send(sender, Done { microseconds, ..question.answered(score.clone()) })?;
-                }
-            }
-        }
-        tellings.push(Telling {
-            command: &plugin.frozen.command,
-            evaluator: &plugin.id,
-            faults,
-            isolation: plugin.isolation(),
-            notes: plugin.notes(),
-            payloads,
-        });
+        let Asking { faults, payloads, plugin, .. } = asking;
+        let (isolation, notes) = (plugin.isolation(), plugin.notes());
+        let (command, evaluator) = (plugin.frozen.command.as_str(), plugin.id.as_str());
+        tellings.push(Telling { command, evaluator, faults, isolation, notes, payloads });
     }
     tell(folder, &tellings);
     Ok(())
 }
 
-/// What an evaluator said of payloads in an earlier start of the run.
-fn known_scores(before: &Finished, plugin: &str) -> BTreeMap<String, RecordedScore> {
-    let records = before.values().flat_map(|result| &result.records);
-    let of_plugin = records.filter_map(|record| match record {
-        Record::Score(score) if score.evaluator == plugin => Some((score.payload.clone(), score.score.clone())),
-        _ => None,
-    });
-    of_plugin.collect()
+/// One evaluator that is being asked.
+struct Asking<'a> {
+    plugin: &'a mut Plugin,
+    folder: &'a RunFolder,
+    stop: &'a AtomicBool,
+    /// What it said first, by payload.
+    known: BTreeMap<String, Said>,
+    faults: BTreeMap<String, u64>,
+    payloads: usize,
+    of_worker: usize,
+}
+
+impl Asking<'_> {
+    /// What it said in an earlier start of the run.
+    fn remember(&mut self, before: &Finished) {
+        for record in before.values().flat_map(|result| &result.records) {
+            if let Record::Score(score) = record
+                && score.evaluator == self.plugin.id
+            {
+                let said = Said { score: score.score.clone(), fault: score.fault.clone() };
+                self.count(&said);
+                self.known.insert(score.payload.clone(), said);
+            }
+        }
+    }
+
+    fn count(&mut self, said: &Said) {
+        if let Some(code) = &said.fault {
+            *self.faults.entry(code.clone()).or_default() += 1;
+        }
+    }
+
+    /// Asks about every trajectory; false if the work was stopped. The same bytes are scored once: trajectories that share them
+    /// are answered together.
+    fn scores(&mut self, questions: &[&Question<'_>], sender: &SyncSender<Done>) -> Result<bool, Option<RunError>> {
+        let mut by_payload: BTreeMap<&String, Vec<(&Question<'_>, &Subject)>> = BTreeMap::new();
+        for question in questions {
+            if let Some(subject) = question.subject {
+                by_payload.entry(question.payload).or_default().push((question, subject));
+            }
+        }
+        let (there, missing): (Vec<_>, Vec<_>) =
+            by_payload.into_iter().partition(|(payload, _)| self.known.contains_key(*payload));
+        for (payload, questions) in &there {
+            let Some(said) = self.known.get(*payload).cloned() else { continue };
+            self.send_scores(questions, &said, 0, sender)?;
+        }
+        let mut left = missing.as_slice();
+        while !left.is_empty() {
+            let (turn, rest) = left.split_at(self.turn().min(left.len()));
+            left = rest;
+            let hashes: Vec<&String> = turn.iter().map(|(hash, _)| *hash).collect();
+            let Some((said, microseconds)) = self.ask(&hashes).map_err(Some)? else { return Ok(false) };
+            for ((hash, questions), said) in turn.iter().zip(said) {
+                let Some(said) = said else { return Ok(false) };
+                self.send_scores(questions, &said, microseconds, sender)?;
+                self.known.insert((*hash).clone(), said);
+            }
+        }
+        Ok(true)
+    }
+
+    fn send_scores(
+        &mut self,
+        questions: &[(&Question<'_>, &Subject)],
+        said: &Said,
+        microseconds: u128,
+        sender: &SyncSender<Done>,
+    ) -> Result<(), Option<RunError>> {
+        for (question, subject) in questions {
+            self.count(said);
+            let record = question.scored(subject, said.clone());
+            send(sender, Done { microseconds, ..question.done(vec![record]) })?;
+        }
+        Ok(())
+    }
+
+    /// Asks about the honest trajectories again; false if the work was stopped.
+    fn agains(&mut self, questions: &[&Question<'_>], sender: &SyncSender<Done>) -> Result<bool, Option<RunError>> {
+        let again: Vec<&&Question<'_>> = questions.iter().filter(|question| question.subject.is_none()).collect();
+        let mut left = again.as_slice();
+        while !left.is_empty() {
+            let (turn, rest) = left.split_at(self.turn().min(left.len()));
+            left = rest;
+            let hashes: Vec<&String> = turn.iter().map(|question| question.payload).collect();
+            let Some((said, microseconds)) = self.ask(&hashes).map_err(Some)? else { return Ok(false) };
+            for (question, said) in turn.iter().zip(said) {
+                let (Some(first), Some(said)) = (self.known.get(question.payload), said) else { return Ok(false) };
+                let records = question.said_twice([first.score.clone(), said.score]);
+                send(sender, Done { microseconds, ..question.done(records) })?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// How many payloads go in one turn. Their number decides nothing but what a kill can lose.
+    fn turn(&self) -> usize {
+        self.of_worker * self.plugin.workers.max(1)
+    }
+
+    /// What the evaluator says of payloads, none of what a stop left unasked, and microseconds a payload; none of all once the work
+    /// is stopped.
+    #[expect(clippy::type_complexity, reason = "one answer a payload, and the time")]
+    fn ask(&mut self, hashes: &[&String]) -> Result<Option<(Vec<Option<Said>>, u128)>, RunError> {
+        if self.stop.load(Ordering::SeqCst) {
+            return Ok(None);
+        }
+        let begun = Instant::now();
+        let bytes = hashes.iter().map(|hash| read(self.folder, hash)).collect::<Result<Vec<_>, _>>()?;
+        let bytes: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
+        let replies = self.plugin.score(&bytes);
+        self.payloads += bytes.len();
+        let took = begun.elapsed();
+        if took < TURN[0] {
+            self.of_worker = (self.of_worker * 2).min(PAYLOADS_OF_WORKER[1]);
+        } else if took > TURN[1] {
+            self.of_worker = (self.of_worker / 2).max(1);
+        }
+        let said = hashes.iter().zip(&replies).map(|(hash, reply)| said(&self.plugin.id, hash, reply));
+        Ok(Some((said.collect::<Result<_, _>>()?, took.as_micros() / hashes.len().max(1) as u128)))
+    }
 }
 
 fn read(folder: &RunFolder, hash: &str) -> Result<Vec<u8>, RunError> {
@@ -211,13 +351,14 @@ fn read(folder: &RunFolder, hash: &str) -> Result<Vec<u8>, RunError> {
 }
 
 /// What the ledger keeps of a reply; none if the work was stopped before there was one.
-fn answer(plugin: &str, payload: &str, reply: &Reply) -> Result<Option<RecordedScore>, RunError> {
+fn said(plugin: &str, payload: &str, reply: &Reply) -> Result<Option<Said>, RunError> {
     if reply.payload.hex() != payload {
         let sent = &reply.payload;
         return Err(RunError::Incomplete(format!("{plugin} was sent payload {sent}, expected {payload}")));
     }
-    let stopped = reply.fault().is_some_and(|fault| fault.code == FaultCode::Stopped);
-    Ok((!stopped).then(|| recorded(reply)))
+    let fault = reply.fault().map(|fault| fault.code);
+    let stopped = fault == Some(FaultCode::Stopped);
+    Ok((!stopped).then(|| Said { score: recorded(reply), fault: fault.map(|code| code.code().to_owned()) }))
 }
 
 /// Says how the evaluators were kept apart and what went wrong, on standard error and in `plugins.jsonl`. Where that can't

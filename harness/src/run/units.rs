@@ -65,6 +65,15 @@ pub enum Unit {
         /// The evaluator.
         plugin: String,
     },
+    /// The same payload asked about again: how an evaluator of a user's own agrees with itself on an honest trajectory.
+    PluginAgain {
+        /// Task id.
+        task: String,
+        /// Hash of its payload.
+        payload: String,
+        /// The evaluator.
+        plugin: String,
+    },
     /// Every rule evaluator's score of one trajectory.
     Scores {
         /// Task id.
@@ -87,6 +96,7 @@ impl fmt::Display for Unit {
             Unit::Checklist { task, judge } => write!(out, "checklist {task} {judge}"),
             Unit::Judgement { task, subject, judge, .. } => write!(out, "judgement {task} {judge} {subject}"),
             Unit::Plugin { task, subject, plugin, .. } => write!(out, "plugin {task} {plugin} {subject}"),
+            Unit::PluginAgain { task, plugin, .. } => write!(out, "plugin-again {task} {plugin}"),
             Unit::Scores { task, subject, .. } => write!(out, "scores {task} {subject}"),
         }
     }
@@ -166,7 +176,8 @@ pub fn second_phase(manifest: &Manifest, finished: &Finished, selections: &[Sele
     units
 }
 
-/// Units of the last phase: what evaluators of users' own say of every trajectory that the rules score in the second.
+/// Units of the last phase: what evaluators of users' own say of every trajectory that the rules score in the second, and say
+/// again of the honest ones.
 #[must_use]
 pub fn plugin_phase(manifest: &Manifest, second: &[Unit]) -> Vec<Unit> {
     let of_plugin = |plugin: &str| {
@@ -177,7 +188,14 @@ pub fn plugin_phase(manifest: &Manifest, second: &[Unit]) -> Vec<Unit> {
             }
             _ => None,
         };
-        second.iter().filter_map(unit).collect::<Vec<_>>()
+        let again = |unit: &Unit| match unit {
+            Unit::Scores { task, subject: Subject::Honest {}, payload } => {
+                Some(Unit::PluginAgain { task: task.clone(), payload: payload.clone(), plugin: plugin.to_owned() })
+            }
+            _ => None,
+        };
+        // In reverse, so that what a program keeps from payload to payload shows.
+        second.iter().filter_map(unit).chain(second.iter().rev().filter_map(again)).collect::<Vec<_>>()
     };
     manifest.plugins().flat_map(|(id, _)| of_plugin(id)).collect()
 }

@@ -152,7 +152,12 @@ fn checks(
 /// Scores that only evaluators of users' own can give: they are not asked again.
 fn plugin_scores(manifest: &Manifest, ledger: &Ledger) -> usize {
     let is_plugin = |id: &str| manifest.evaluator(id).is_some_and(|evaluator| evaluator.plugin.is_some());
-    ledger.records().filter(|record| matches!(record, Record::Score(score) if is_plugin(&score.evaluator))).count()
+    let of_plugin = |record: &&Record| match record {
+        Record::Score(score) => is_plugin(&score.evaluator),
+        Record::Judgement(judgement) => is_plugin(&judgement.evaluator),
+        _ => false,
+    };
+    ledger.records().filter(of_plugin).count()
 }
 
 fn read(folder: &RunFolder, name: &str) -> Result<Vec<u8>, Stop> {

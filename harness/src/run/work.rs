@@ -134,7 +134,7 @@ impl Shared<'_> {
                     (self.judgement(task, subject, payload, judge)?, Vec::new())
                 }
                 // Users' own evaluators are asked elsewhere, one after the other.
-                Unit::Plugin { .. } => {
+                Unit::Plugin { .. } | Unit::PluginAgain { .. } => {
                     return Err(RunError::Incomplete(format!("{unit} is no work of this phase")));
                 }
                 Unit::Scores { task, subject, payload } => {
@@ -438,6 +438,7 @@ impl Shared<'_> {
                 payload: payload.to_owned(),
                 score: score.clone(),
                 others: BTreeMap::new(),
+                fault: None,
             })
         });
         UnitResult { records: records.collect(), private: Vec::new() }

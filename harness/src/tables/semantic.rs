@@ -126,7 +126,7 @@ pub(super) fn noise(view: &LedgerView<'_>, summaries: &Summaries) -> Result<Tabl
         Column::numbers("wilcoxon_p", "p"),
         Column::numbers("no_verdict", "No verdict"),
     ];
-    let mut table = Table::new("noise", "Noise floor and order sensitivity of semantic judges", columns).with_note(
+    let mut table = Table::new("noise", "Noise floor and order sensitivity", columns).with_note(
         "Honest trajectories, asked about again with nothing of them changed; a shift is the other score less the first \
          one. The paired test (Wilcoxon, two-sided, exploratory) compares inflation on A_ref with the magnitude of the \
          shift on the same tasks.",
