@@ -17,21 +17,37 @@ pub const AUDIT: &str = "canaries";
 const KEY: usize = 6;
 
 /// Traces by their first bytes, so that a payload is read once however many canaries there are.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Traces {
     by_key: HashMap<[u8; KEY], Vec<(usize, Vec<u8>)>>,
+    /// Whether any key has this digest: nearly every place of a text is passed over without a look-up.
+    digests: Vec<bool>,
+}
+
+impl Default for Traces {
+    fn default() -> Traces {
+        Traces { by_key: HashMap::new(), digests: vec![false; 1 << 16] }
+    }
+}
+
+/// Sixteen bits of the first four bytes of a key.
+fn digest(key: &[u8; KEY]) -> usize {
+    let word = u32::from_le_bytes([key[0], key[1], key[2], key[3]]);
+    (word.wrapping_mul(0x9e37_79b1) >> 16) as usize
 }
 
 impl Traces {
     fn insert(&mut self, canary: usize, trace: Vec<u8>) {
         if let Some(key) = trace.first_chunk::<KEY>() {
+            self.digests[digest(key)] = true;
             self.by_key.entry(*key).or_default().push((canary, trace));
         }
     }
 
     fn find(&self, bytes: &[u8], hits: &mut BTreeSet<usize>) {
         for (at, key) in bytes.windows(KEY).enumerate() {
-            let Some(traces) = key.first_chunk::<KEY>().and_then(|key| self.by_key.get(key)) else { continue };
+            let Some(key) = key.first_chunk::<KEY>().filter(|key| self.digests[digest(key)]) else { continue };
+            let Some(traces) = self.by_key.get(key) else { continue };
             for (canary, trace) in traces {
                 if bytes[at..].starts_with(trace) {
                     hits.insert(*canary);

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use crate::ledger::Ledger;
 use crate::run::error::RunError;
 use crate::run::manifest::{FrozenAttacker, Manifest};
-use crate::table::{Cell, Format, Missing, Row, Table, render};
+use crate::table::{Cell, Format, Row, Table, render};
 
 pub use summaries::{EvaluatorSummary, Summaries, TargetSummary};
 pub use view::LedgerView;
@@ -74,11 +74,15 @@ pub fn build_tables(manifest: &Manifest, ledger: &Ledger) -> Result<Vec<Table>, 
     ];
     // What a run has no part for leaves no empty table.
     tables.retain(|table| !OPTIONAL.contains(&table.id.as_str()) || !table.rows.is_empty());
-    if let Some(models) = semantic::models_note(manifest) {
-        for table in tables.iter_mut().filter(|table| speaks_of_models(table, manifest)) {
-            let note = table.note.take().map(|note| format!("{note} {models}"));
-            table.note = Some(note.unwrap_or_else(|| models.clone()));
-        }
+    for table in &mut tables {
+        let judges = judges_of(table, &view);
+        let attacked = speaks_of_attacked(table, manifest);
+        let Some(models) = (attacked || !judges.is_empty()).then(|| semantic::models_note(manifest, &judges)).flatten()
+        else {
+            continue;
+        };
+        let note = table.note.take().map(|note| format!("{note} {models}"));
+        table.note = Some(note.unwrap_or(models));
     }
     Ok(tables)
 }
@@ -87,16 +91,41 @@ pub fn build_tables(manifest: &Manifest, ledger: &Ledger) -> Result<Vec<Table>, 
 const OPTIONAL: [&str; 7] =
     ["strategies", "noise", "aggregates", "checklists", "alignment", "A.5.development", "figure-B.1.development"];
 
-/// Whether a table has a row, or a column, of a semantic judge or of a target that a model attacked.
-fn speaks_of_models(table: &Table, manifest: &Manifest) -> bool {
+/// Columns of numbers that say what a row is about, or how much of it is missing.
+const DESCRIBING: [&str; 4] = ["budget", "m", "no_verdict", "p_state_honest"];
+
+/// Whether a cell is a result: no name, no words, neither missing nor a share of nothing.
+fn is_result(key: &str, cell: &Cell) -> bool {
+    let is_none = match cell {
+        Cell::Named { .. } | Cell::Text(_) | Cell::Missing(_) => true,
+        Cell::Fraction { n, .. } => *n == 0,
+        _ => false,
+    };
+    !is_none && !DESCRIBING.contains(&key)
+}
+
+/// Whether a table has results in a row or a column of this id.
+fn has_results(table: &Table, id: &str) -> bool {
+    let named = |cell: &Cell| matches!(cell, Cell::Named { id: of, .. } if of == id);
+    let of_row = |row: &Row| row.values().any(named) && row.iter().any(|(key, cell)| is_result(key, cell));
+    let of_column = |row: &Row| row.get(id).is_some_and(|cell| is_result(id, cell));
+    table.rows.iter().any(|row| of_row(row) || of_column(row))
+}
+
+/// The semantic judges that a table has results of, among those that were asked at all.
+fn judges_of<'m>(table: &Table, view: &LedgerView<'m>) -> Vec<&'m str> {
+    let asked = |id: &str| {
+        view.judgements().iter().any(|judgement| judgement.evaluator == id && !judgement.exchanges.is_empty())
+            || view.checklists().iter().any(|checklist| checklist.evaluator == id && !checklist.exchanges.is_empty())
+    };
+    let judges = view.manifest.judges().map(|(id, _)| id);
+    judges.filter(|id| asked(id) && has_results(table, id)).collect()
+}
+
+/// Whether a table has results of a target that a model attacked.
+fn speaks_of_attacked(table: &Table, manifest: &Manifest) -> bool {
     let attacked = matches!(manifest.attacker, FrozenAttacker::Llm { .. });
-    let judged = |id: &str| manifest.evaluator(id).is_some_and(|evaluator| evaluator.judge.is_some());
-    let target = |id: &str| attacked && manifest.targets.iter().any(|target| target == id);
-    let of_models = |id: &str| judged(id) || target(id);
-    let named = |cell: &Cell| matches!(cell, Cell::Named { id, .. } if of_models(id));
-    let filled = |cell: &Cell| !matches!(cell, Cell::Named { .. } | Cell::Missing(Missing::NotRecorded));
-    let of_row = |row: &Row| row.values().any(named) && row.values().any(filled);
-    table.columns.iter().any(|column| of_models(&column.key)) || table.rows.iter().any(of_row)
+    attacked && manifest.targets.iter().any(|target| has_results(table, target))
 }
 
 /// The files of `tables/`: every table in each of the five formats.

@@ -38,8 +38,9 @@ pub(super) fn described(role: &RoleConfig) -> String {
     parts.join(", ")
 }
 
-/// Which model made which rows, for the notes of tables; none of a run without models.
-pub(super) fn models_note(manifest: &Manifest) -> Option<String> {
+/// Which model made which rows, for the note of a table in which these judges have numbers; none where neither they nor the
+/// attacker are models.
+pub(super) fn models_note(manifest: &Manifest, judges: &[&str]) -> Option<String> {
     let mut by_model: BTreeMap<String, (bool, Vec<&str>)> = BTreeMap::new();
     let mut name = |role: &RoleConfig, part| {
         let file = role.identity.get("model_file").map(|file| format!(" ({file})")).unwrap_or_default();
@@ -48,7 +49,7 @@ pub(super) fn models_note(manifest: &Manifest) -> Option<String> {
         parts.push(part);
     };
     for evaluator in &manifest.evaluators {
-        if let Some(judge) = &evaluator.judge {
+        if let Some(judge) = evaluator.judge.as_ref().filter(|_| judges.contains(&evaluator.id.as_str())) {
             name(&judge.role, &evaluator.title);
         }
     }
