@@ -73,6 +73,25 @@ fn which_python_files_are_collected() {
 }
 
 #[test]
+fn what_classes_inherit_and_names_stand_for() {
+    let text = "class TestA:\n    class TestInner:\n        def test_deep(self): pass\n\nclass TestB(TestA):\n    @property\n    def test_prop(self): pass\n\nclass Helper:\n    def test_in(self): pass\n\nTestAlias = Helper\n\ndef helper(): pass\n\ntest_same = helper\ntest_x = lambda: None\ntest_data = 3\nTestData = data\n";
+    let mut found = ids(&verifier("test_a.py", text));
+    found.sort();
+    assert_eq!(
+        found,
+        ["TestA::TestInner::test_deep", "TestAlias::test_in", "TestB::TestInner::test_deep", "test_same", "test_x"]
+    );
+}
+
+#[test]
+fn a_script_without_functions_is_a_test_by_its_name() {
+    assert_eq!(ids(&verifier("tests/test_exists.sh", "#!/bin/sh\n[ -f /out.csv ]\n")), ["test_exists"]);
+    for (path, text) in [("tests/run.sh", "pytest\n"), ("tests/test_none.sh", "\n")] {
+        assert_eq!(ids(&verifier(path, text)), [""; 0], "{path}");
+    }
+}
+
+#[test]
 fn shell_functions() {
     let text = "#!/bin/bash\nset -e\ntest_server_starts() {\n  curl -s localhost:80 | grep -q ok\n}\nfunction test_port { true; }\nhelper() { test_inner() { :; }; }\nif true; then\n  test_branch() { :; }\nfi\ntest_port() { false; }\n";
     let found = verifier("tests/run.sh", text);

@@ -116,7 +116,7 @@ pub enum Failure {
 
 /// What an [`InputError`] without a hint of its own tells the user.
 const FORMAT_HINT: &str =
-    "docs/formats.md says what each format holds; `parthack schema --list` names their JSON Schemas";
+    "docs/formats.md says what each format holds; `parthack schema --list` names those with a JSON Schema";
 const BUG_HINT: &str = "this should not happen; please report it with the command line and the input";
 
 impl Failure {

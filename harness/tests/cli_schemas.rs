@@ -243,3 +243,31 @@ fn reports_of_stress() {
         }
     }
 }
+
+#[test]
+fn checklists_and_labels() {
+    let labels = validator("labels");
+    let good = json!({"format": "parthack.labels/1", "items": [{"id": "c1", "route": "assertion", "label": "yes"}], "outcome": null});
+    accepts(&labels, "labels", &good);
+    for (pointer, value) in
+        [("/outcome", json!("passed")), ("/items/0/label", json!("maybe")), ("/format", json!("parthack.labels/2"))]
+    {
+        let mut wrong = good.clone();
+        *wrong.pointer_mut(pointer).expect(pointer) = value;
+        refuses(&labels, pointer, &wrong);
+    }
+    let checklist = validator("checklist");
+    let item = json!({"id": "c1", "requirement": "It is done.", "quote": "do it", "route": "judge", "verifier": null});
+    let candidate = json!({"format": "parthack.checklist/1", "items": [item]});
+    accepts(&checklist, "a candidate", &candidate);
+    let hash = "0".repeat(64);
+    let mut frozen = candidate.clone();
+    for key in ["instruction", "verifier", "hash"] {
+        frozen[key] = json!(hash);
+    }
+    refuses(&checklist, "half a frozen checklist", &frozen);
+    (frozen["task"], frozen["generation"]) = (json!("t"), json!({"attempt": 1, "record": hash}));
+    accepts(&checklist, "a frozen checklist", &frozen);
+    frozen["items"][0]["route"] = json!("assert");
+    refuses(&checklist, "an unknown route", &frozen);
+}

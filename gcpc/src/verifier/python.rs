@@ -1,8 +1,8 @@
 //! Tests of Python sources, by pytest's rules of collection.
 //!
 //! Collected are functions `test…` at the top level and in classes `Test…` without `__init__`, nested classes and inherited methods included,
-//! and methods `test…` of classes that derive from a `TestCase`; also under `if`, `try`, `with` and loops. Not collected:
-//! fixtures, functions within functions, classes with `__test__ = False`.
+//! and methods `test…` of classes that derive from a `TestCase`; also under `if`, `try`, `with` and loops; and such names that a lambda, a function or a
+//! class of the file is assigned to. Not collected: fixtures, properties, functions within functions, classes with `__test__ = False`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,6 +72,8 @@ pub(super) fn first_error(root: Node<'_>) -> Option<usize> {
 struct Scope<'t> {
     functions: Vec<Function<'t>>,
     classes: Vec<Class<'t>>,
+    /// Names that something is assigned to: name, the name of what is assigned.
+    aliases: Vec<(&'t str, &'t str)>,
     /// `pytestmark`.
     marks: Vec<Node<'t>>,
     /// `__test__ = False`.
@@ -170,6 +172,14 @@ impl<'t> Scope<'t> {
             "pytestmark" if right.kind() == "list" => self.marks = right.named_children(&mut right.walk()).collect(),
             "pytestmark" => self.marks = vec![right],
             "__test__" => self.is_switched_off = right.kind() == "false",
+            _ if name.starts_with("test") && right.kind() == "lambda" => {
+                self.functions.retain(|known| known.name != name);
+                let (decorators, parameters) = (Vec::new(), Vec::new());
+                self.functions.push(Function { name, whole: statement, decorators, parameters });
+            }
+            _ if right.kind() == "identifier" && (name.starts_with("test") || name.starts_with("Test")) => {
+                self.aliases.push((name, module.text(right)));
+            }
             _ => {}
         }
         if is_constant && left.kind() == "identifier" {
@@ -215,23 +225,35 @@ impl<'m, 't> Collector<'m, 't> {
             self.push(function, "", &marks, true, &mut found);
         }
         for class in &self.top.classes {
-            self.class(class, "", &marks, 0, &mut found);
+            self.class(class, class.name, "", &marks, 0, &mut found);
+        }
+        for (name, of) in &self.top.aliases {
+            let function = self.top.functions.iter().find(|function| function.name == *of);
+            if let Some(function) = function.filter(|_| name.starts_with("test")) {
+                let function = Function { name, ..function.clone() };
+                if self.is_test(&function) {
+                    self.push(&function, "", &marks, true, &mut found);
+                }
+            }
+            if let Some(class) = self.top.classes.iter().find(|class| class.name == *of) {
+                self.class(class, name, "", &marks, 0, &mut found);
+            }
         }
         found
     }
 
-    fn class(&self, class: &'m Class<'t>, within: &str, outer: &[Ids], depth: usize, found: &mut Found) {
+    fn class(&self, class: &'m Class<'t>, name: &str, within: &str, outer: &[Ids], depth: usize, found: &mut Found) {
         let line = self.ancestry(class);
         let is_unittest = line.iter().any(|of| of.bases.iter().any(|base| base.ends_with("TestCase")));
         let has_constructor = || {
             line.iter()
                 .any(|of| of.scope.functions.iter().any(|function| matches!(function.name, "__init__" | "__new__")))
         };
-        let is_collected = is_unittest || (class.name.starts_with("Test") && !has_constructor());
+        let is_collected = is_unittest || (name.starts_with("Test") && !has_constructor());
         if !is_collected || class.scope.is_switched_off || depth > MOST_DEPTH {
             return;
         }
-        let path = format!("{within}{}::", class.name);
+        let path = format!("{within}{name}::");
         let mut marks: Vec<Ids> = line.iter().flat_map(|of| self.marks(&of.decorators, &of.scope.marks)).collect();
         marks.extend_from_slice(outer);
         let mut seen = BTreeSet::new();
@@ -241,8 +263,11 @@ impl<'m, 't> Collector<'m, 't> {
                 self.push(function, &path, &marks, !is_unittest, found);
             }
         }
-        for inner in &class.scope.classes {
-            self.class(inner, &path, &marks, depth + 1, found);
+        let mut seen = BTreeSet::new();
+        for inner in line.iter().flat_map(|of| &of.scope.classes) {
+            if seen.insert(inner.name) {
+                self.class(inner, inner.name, &path, &marks, depth + 1, found);
+            }
         }
     }
 
@@ -262,7 +287,13 @@ impl<'m, 't> Collector<'m, 't> {
     }
 
     fn is_test(&self, function: &Function<'t>) -> bool {
-        function.name.starts_with("test") && !function.decorators.iter().any(|decorator| self.is_fixture(*decorator))
+        let is_none = |decorator: &Node<'t>| self.is_fixture(*decorator) || self.is_property(*decorator);
+        function.name.starts_with("test") && !function.decorators.iter().any(is_none)
+    }
+
+    fn is_property(&self, decorator: Node<'t>) -> bool {
+        let last = self.module.text(decorator).rsplit('.').next();
+        matches!(last, Some("property" | "cached_property" | "setter" | "getter" | "deleter"))
     }
 
     fn is_fixture(&self, decorator: Node<'t>) -> bool {

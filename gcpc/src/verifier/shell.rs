@@ -1,9 +1,9 @@
-//! Functions `test_*` of shell scripts.
+//! Functions `test_*` of shell scripts; a script `test_*.sh` without such a function is one test itself.
 
 use tree_sitter::{Node, Parser};
 
 use super::python::first_error;
-use super::{Note, Source, VerifierTest};
+use super::{Note, Source, VerifierTest, file_name};
 
 /// Appends the tests of a script; a function that is defined twice counts once, the later one.
 pub(super) fn tests(source: &Source, tests: &mut Vec<VerifierTest>, notes: &mut Vec<Note>) {
@@ -31,6 +31,11 @@ pub(super) fn tests(source: &Source, tests: &mut Vec<VerifierTest>, notes: &mut 
             continue;
         }
         waiting.extend(node.named_children(&mut node.walk()));
+    }
+    let stem = file_name(&source.path).split('.').next().unwrap_or_default();
+    if found.is_empty() && stem.starts_with("test_") && !source.text.trim().is_empty() {
+        let (id, file, text) = (stem.to_owned(), source.path.clone(), source.text.clone());
+        found.push(VerifierTest { id, file, line: 1, text, open: false, enforced: true });
     }
     found.sort_by_key(|test| test.line);
     tests.extend(found);

@@ -34,7 +34,7 @@ const fn of(name: &'static str, about: &'static str, text: &'static str) -> Sche
 }
 
 /// Every schema, in the order of `parthack schema --list`.
-pub const SCHEMAS: [Schema; 21] = [
+pub const SCHEMAS: [Schema; 23] = [
     of("task", "parthack.task/1: a public task file", include_str!("task.json")),
     of("suite", "parthack.suite/1: a suite's list of tasks", include_str!("suite.json")),
     Schema {
@@ -80,6 +80,8 @@ pub const SCHEMAS: [Schema; 21] = [
     of("stress", "parthack.stress/1: the report of stress", include_str!("stress.json")),
     of("exchange", "parthack.exchange/1: a recorded exchange with a model", include_str!("exchange.json")),
     of("prices", "parthack.prices/1: what models cost", include_str!("prices.json")),
+    of("labels", "parthack.labels/1: labels of a trajectory, for gcpc score", include_str!("labels.json")),
+    of("checklist", "parthack.checklist/1: a checklist, frozen or not", include_str!("checklist.json")),
 ];
 
 /// The schema of a name.
