@@ -2,7 +2,7 @@
 
 use crate::ledger::{AttemptRecord, Subject};
 use crate::run::error::RunError;
-use crate::run::manifest::{FrozenAttacker, FrozenTask, ratio_at};
+use crate::run::manifest::{FrozenAttacker, FrozenEvaluator, FrozenTask, ratio_at};
 use crate::statistics::SuiteShape;
 use crate::statistics::budget::budget_curve;
 use crate::table::{Cell, Column, Missing, Table, layout};
@@ -11,7 +11,7 @@ use crate::tables::summaries::{attack_cell, inflation_cell, rollback_cell};
 use crate::tables::tasks::family;
 use crate::tables::view::LedgerView;
 
-/// One row a development task and evaluator: its inflation on A_ref and on its own adversary, and rollback detection.
+/// One row a development task and evaluator: its honest score, its inflation on A_ref and on its own adversary, and rollback detection.
 pub(super) fn table(view: &LedgerView<'_>) -> Result<Table, RunError> {
     let columns = vec![
         Column::words("task", "Task"),
@@ -19,6 +19,7 @@ pub(super) fn table(view: &LedgerView<'_>) -> Result<Table, RunError> {
         Column::numbers("m", "m"),
         Column::numbers("p_state_honest", "P_state(H)"),
         Column::words("evaluator", "Evaluator"),
+        Column::numbers("honest_score", "f(H)"),
         Column::numbers("shared_inflation", "Inflation on A_ref"),
         Column::numbers("own_inflation", "Inflation on A_f"),
         Column::words("rollback_detected", "Rollback detected"),
@@ -52,6 +53,7 @@ pub(super) fn table(view: &LedgerView<'_>) -> Result<Table, RunError> {
                 ("m", Cell::Integer(i64::from(task.m))),
                 ("p_state_honest", Cell::Ratio(ratio_at("/tasks/p_state_honest", &task.p_state_honest)?)),
                 ("evaluator", Cell::named(&evaluator.id, &evaluator.title)),
+                ("honest_score", honest_score(view, task, evaluator)?),
                 ("shared_inflation", inflation(&view.manifest.reference_target)?),
                 ("own_inflation", own),
                 ("rollback_detected", detected),
@@ -59,6 +61,16 @@ pub(super) fn table(view: &LedgerView<'_>) -> Result<Table, RunError> {
         }
     }
     Ok(table)
+}
+
+/// f(H), which stands beside certified progress.
+fn honest_score(view: &LedgerView<'_>, task: &FrozenTask, evaluator: &FrozenEvaluator) -> Result<Cell, RunError> {
+    if !evaluator.covers(&task.id) {
+        return Ok(Cell::Missing(Missing::NotRecorded));
+    }
+    let recorded = &view.score_record(&task.id, &Subject::Honest {}, &evaluator.id)?.score;
+    let why = if recorded.is_unrecorded() { Missing::NotRecorded } else { Missing::NothingScored };
+    Ok(recorded.score().map_or(Cell::Missing(why), Cell::Number))
 }
 
 const NOT_HELD_OUT: &str = "Development tasks: counts alone, and no aggregate of another table includes them.";
