@@ -3,7 +3,7 @@
 //!
 //! The server answers after 20 ms. Both sides send the same 2,000 requests over 64 connections; the bare one writes bytes
 //! that were made before and looks at nothing but the length of the answer. Three rounds of each are taken in turn, and the
-//! best of each counts. Exits 1 where the client reaches less than 0.9 of the bare one.
+//! best of each counts. Exits 1 where the client reaches less than 0.9 of the bare one, or its memory grows by more than 8 MiB.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -24,6 +24,8 @@ const CALLS: usize = 2000;
 const CONNECTIONS: usize = 64;
 const LATENCY: Duration = Duration::from_millis(20);
 const ROUNDS: u32 = 3;
+/// KiB that memory may grow by, over three times as many calls as the first round made.
+const MOST_GROWTH: u64 = 8 << 10;
 
 fn main() -> ExitCode {
     let server = Server::with(LATENCY, false, |_, _| Reply::content(GOOD));
@@ -53,12 +55,18 @@ fn main() -> ExitCode {
             after.1
         );
     }
-    if ratio >= 0.9 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let grown = before.zip(after).map_or(0, |(before, after)| after.0.saturating_sub(before.0));
+    if ratio >= 0.9 && grown <= MOST_GROWTH { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// As long as what a judge asks about a trajectory of the reference suite.
+fn question() -> String {
+    "/events/3/diff/fields/0: the door is open. ".repeat(200)
 }
 
 /// How long the client takes.
 fn asked(client: &Client, round: u32) -> Duration {
-    let (config, prompt, next) = (role(), prompt("Is the door open?"), AtomicUsize::new(0));
+    let (config, prompt, next) = (role(), prompt(&question()), AtomicUsize::new(0));
     let work = || {
         while next.fetch_add(1, Ordering::Relaxed) < CALLS {
             let call = Call { cell: "bench", role: "judge", config: &config, prompt: &prompt, repeat: round };
@@ -70,7 +78,7 @@ fn asked(client: &Client, round: u32) -> Duration {
 
 /// How long bare sockets take.
 fn generated(address: SocketAddr) -> Duration {
-    let body = Request::new(&prompt("Is the door open?"), &role(), 0, 0).expect("a request").body;
+    let body = Request::new(&prompt(&question()), &role(), 0, 0).expect("a request").body;
     let request = format!(
         "POST /v1/chat/completions HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {KEY}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
