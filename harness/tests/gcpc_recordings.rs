@@ -130,3 +130,26 @@ fn recordings_quote_nothing() {
     }
     assert_eq!(looked_at, 50);
 }
+
+/// The bench's own tasks, under the patterns: the page prints what the recordings give.
+#[test]
+fn the_page_on_stress_prints_what_its_recordings_give() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let out = scratch.path().join("run").display().to_string();
+    let cassettes = recordings("gcpc-stress");
+    let mut run = cli_support::command();
+    run.env("PARTHACK_CERTIFIER", cli_support::certifier());
+    run.args(["run", "--model-mode", "replay", "--cassettes", &cassettes, "--attacker", "patterns", "--no-probes"]);
+    run.args(["--tasks", "PH-D01,PH-D02,PH-D03,PH-D04,PH-D05,PH-D06", "--targets", "historical-milestone,gcpc"]);
+    run.args(["--evaluators", "historical-milestone,csps,lightweight-cape,gcpc,gcpc-outcome", "--out", &out]);
+    let done = cli_support::finish(run);
+    // Tasks without a checklist, and logs that decide no item, have no verdict.
+    assert_eq!(done.code, 5, "{}", done.err);
+    assert!(done.err.contains("(0 requests sent") && !done.err.contains("have no recording"), "{}", done.err);
+    let tables =
+        works(&["tables", &out, "--table", "development,strategies,A.5.development", "--format", "markdown"]).out;
+    let page = fs::read_to_string(cli_support::workspace().join("docs/gcpc-under-stress.md")).expect("the page");
+    let printed =
+        page.split("<!-- tables: begin -->").nth(1).and_then(|rest| rest.split("<!-- tables: end -->").next());
+    assert_eq!(printed.expect("tables on the page").trim(), tables.trim());
+}
