@@ -157,6 +157,78 @@ fn a_run_killed_while_a_program_scores_goes_on_to_the_same_bytes() {
     assert!(stopped > 0, "every run ended before it was killed");
 }
 
+/// The user of the tests and, if that is root, one without rights.
+fn users() -> Vec<Option<u32>> {
+    let root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+    if root { vec![None, Some(65_534)] } else { vec![None] }
+}
+
+/// A folder of a user's own that every user can pass.
+#[cfg(target_os = "linux")]
+fn folder_of(user: Option<u32>) -> tempfile::TempDir {
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("passable");
+    chown(folder.path(), user, user).expect("owned");
+    folder
+}
+
+/// A call in a folder, by a user.
+#[cfg(target_os = "linux")]
+fn call_as(user: Option<u32>, folder: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> Done {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = command();
+    command.env("PARTHACK_CERTIFIER", certifier()).envs(variables.iter().copied()).current_dir(folder).args(arguments);
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    finish(command)
+}
+
+const SMALL: [&str; 9] =
+    ["run", "--tasks", "PH-D01", "--evaluators", "csps", "--resamples", "100", "--targets", "csps"];
+
+/// The usual project: the evaluator, its data and all runs in one folder, which is the working folder.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_of_runs_is_private_stays_so_beside_the_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for user in users() {
+        let folder = folder_of(user);
+        let base = folder.path();
+        fs::write(base.join("beside.txt"), "data\n").expect("written");
+        // Its own data it must be able to read, or all of this shows nothing.
+        let cheat = "read -r data < beside.txt || exit 1\n\
+            while read -r payload; do score=0; for file in runs/*/private/* runs/*/private/*/* other/private/*; do\n\
+            if read -r line < $file; then score=1; fi; done 2>/dev/null; echo $score; done";
+        fs::write(base.join("cheat.sh"), cheat).expect("written");
+        for (out, more) in [("runs/first", vec![]), ("other", vec!["--require-sandbox", "3"]), ("runs/third", vec![])] {
+            let arguments = [&SMALL[..], &["--plugin", "exec:sh cheat.sh", "--out", out], &more].concat();
+            let done = call_as(user, base, &arguments, &[]);
+            assert_eq!(done.code, 0, "{user:?} {out}: {}", done.err);
+            let scores = scores_of(&base.join(out), "cheat");
+            assert!(
+                !scores.is_empty() && scores.iter().all(|it| it["score"]["measured"] == "0"),
+                "{user:?}: {scores:?}"
+            );
+            let private = base.join(out).join("private");
+            for (path, mode) in
+                [("", 0o700), ("journal", 0o700), ("journal/000001.jsonl", 0o600), ("certifications.jsonl", 0o600)]
+            {
+                let found = fs::metadata(private.join(path)).expect(path).permissions().mode() & 0o777;
+                assert_eq!(found, mode, "{out}/private/{path}: {found:o}");
+            }
+        }
+        // Without a name for the folder, too.
+        let done = call_as(user, base, &[&SMALL[..], &["--plugin", "exec:sh cheat.sh"]].concat(), &[]);
+        assert_eq!(done.code, 0, "{user:?}: {}", done.err);
+        // The same program unconfined reads it.
+        let mut shell = std::process::Command::new("sh");
+        shell.arg("cheat.sh").current_dir(base).stdin(fs::File::open(base.join("beside.txt")).expect("open"));
+        assert_eq!(finish(shell).out, "1\n");
+    }
+}
+
 #[test]
 fn names_and_targets_are_checked_before_anything_runs() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -69,6 +69,7 @@ impl PluginArgs {
             keep: self.keep_env.iter().cloned().collect(),
             readable: readable.collect::<Result<_, _>>()?,
             private: vec![std::path::absolute(sealed).unwrap_or_else(|_| sealed.to_path_buf())],
+            hidden: Vec::new(),
             probe: this_program()?,
             options,
         })

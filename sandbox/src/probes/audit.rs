@@ -104,6 +104,7 @@ fn policy(fixture: &Fixture, host: &Host, tier: Tier, probe: &Probe) -> Policy {
         environment: fixture.environment(scratch.as_ref().map(|scratch| scratch.path.as_path())),
         read_only: vec![fixture.public()],
         private: vec![fixture.private()],
+        hidden: if tier < Tier::Landlocked { Vec::new() } else { vec![fixture.hidden()] },
         limits: Limits { memory_bytes: 1 << 30, cpu_seconds: 1, open_files: 64, file_bytes: 1 << 20, threads: 16 },
         scratch,
         ..Policy::new(&fixture.program)
