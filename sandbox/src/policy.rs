@@ -159,10 +159,17 @@ impl Policy {
         self
     }
 
-    /// Adds a file with its folder, and tells whether the folder was added: one that many share is not, only the file.
+    /// Adds a file with its folder, and tells whether the folder was added: one that many share is not, only the file. A link
+    /// brings the file that it leads to, and its neighbours, too.
     pub fn read_with_neighbours(&mut self, file: &Path) -> bool {
         let folder = file.parent().filter(|folder| !is_shared(folder));
         self.read_only.push(folder.unwrap_or(file).to_path_buf());
+        if file.is_symlink()
+            && let Ok(target) = std::fs::canonicalize(file)
+        {
+            let beside = target.parent().filter(|folder| !is_shared(folder)).unwrap_or(&target);
+            self.read_only.extend([file.to_path_buf(), beside.to_path_buf()]);
+        }
         folder.is_some()
     }
 
@@ -250,8 +257,10 @@ impl Policy {
     }
 }
 
-/// Folders that many programs share: a file in one says nothing about its neighbours.
-fn is_shared(folder: &Path) -> bool {
+/// Is it a folder that many programs share (`/`, `/usr/bin`, `/tmp`, a home folder, …)? A file in one says nothing about its
+/// neighbours.
+#[must_use]
+pub fn is_shared(folder: &Path) -> bool {
     const SHARED: [&str; 12] = [
         "/",
         "/bin",
@@ -355,7 +364,17 @@ mod tests {
         let policy = Policy::new("/usr/bin/env")
             .arguments(["judge/main.py", "--flag", "/bin/sh"])
             .readable_arguments(folder.path());
-        assert_eq!(policy.read_only, [PathBuf::from("/usr/bin/env"), inner.clone(), PathBuf::from("/bin/sh")]);
+        // Systems differ in which of their programs are links.
+        let (folders, files): (Vec<_>, Vec<_>) = policy.read_only.iter().partition(|path| path.is_dir());
+        assert_eq!(folders, [&inner]);
+        assert!(files.iter().any(|file| file.ends_with("env")) && files.contains(&&PathBuf::from("/bin/sh")));
+
+        let link = folder.path().join("link.py");
+        std::os::unix::fs::symlink("judge/main.py", &link).expect("linked");
+        let mut policy = Policy::new("/usr/bin/env");
+        assert!(policy.read_with_neighbours(&link));
+        let real = std::fs::canonicalize(&inner).expect("real");
+        assert_eq!(policy.read_only, [folder.path().to_path_buf(), link, real]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use parthack_evaluators::plugin::{Ended, Launch, LaunchError, Launched, Process, Program};
+use parthack_sandbox::policy::is_shared;
 use parthack_sandbox::{Confined, End, Limits, Network, Policy, Scratch, SetUpError, Step, Tier, spawn};
 
 use super::runs_below::{MOST_ENTRIES, private_folders};
@@ -96,9 +97,13 @@ impl SandboxLaunch {
         let own = program.program.parent().filter(|folder| *folder == program.working_folder).map(|_| &program.program);
         let (mut shown, mut note) = (false, None);
         for file in program.files.iter().chain(own) {
-            if let Some(folder) = file.parent().filter(|folder| self.hide_below(folder, policy).is_none()) {
+            // A link brings the folder that it leads to.
+            let folders = [Some(file.clone()), std::fs::canonicalize(file).ok()].into_iter().flatten();
+            let mut folders = folders.filter_map(|file| Some(file.parent()?.to_path_buf()));
+            if let Some(folder) = folders.find(|folder| !is_shared(folder) && self.hide_below(folder, policy).is_none())
+            {
                 policy.read_only.push(file.clone());
-                note = Some(too_large(folder, "of it the program sees what its command names alone"));
+                note = Some(too_large(&folder, "of it the program sees what its command names alone"));
             } else {
                 let folder = policy.read_with_neighbours(file);
                 shown |= folder && file.parent() == Some(&program.working_folder);
@@ -122,7 +127,8 @@ impl SandboxLaunch {
     /// Hides what of runs is private below a folder; none if the folder is too large to be looked through.
     fn hide_below(&self, folder: &Path, policy: &mut Policy) -> Option<()> {
         let mut searched = self.searched.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = searched.entry(folder.to_path_buf()).or_insert_with(|| private_folders(folder));
+        let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let found = searched.entry(folder).or_insert_with_key(|folder| private_folders(folder));
         policy.hidden.extend(found.as_ref()?.iter().cloned());
         Some(())
     }
