@@ -139,7 +139,7 @@ impl Plugin {
         match spec {
             EvaluatorSpec::Exec { words, .. } => {
                 let program = find(words, conditions).map_err(|error| usage(&error))?;
-                let confinement = Confinement::establish(conditions.level, &conditions.probe)?;
+                let confinement = Confinement::establish(conditions.level, conditions.network, &conditions.probe)?;
                 frozen.files = hashes(&program)?;
                 (frozen.memory_bytes, frozen.network) = (Some(conditions.bounds.memory_bytes), conditions.network);
                 let launch = SandboxLaunch::new(&confinement, conditions);
