@@ -71,6 +71,14 @@ fn programs_and_their_files() {
         &["eval/data.json"],
         &at("bin"),
     );
+    check("exec:sh bin/../eval/./my_eval.py", None, &["{}/eval/my_eval.py"], &["eval/my_eval.py"], &at("eval"));
+    check(
+        "exec:eval/../bin/tool --x=bin/../conf.json",
+        Some("bin/tool"),
+        &["--x={}/conf.json"],
+        &["conf.json"],
+        &at("bin"),
+    );
     check("exec:/bin/sh eval/my_eval.py", None, &["{}/eval/my_eval.py"], &["eval/my_eval.py"], &at("eval"));
     check("exec:sh -c 'echo 1'", None, &["-c", "echo 1"], &[], Path::new("/"));
     let folders = folder.program("exec:sh eval/my_eval.py eval/data.json conf.json").folders();

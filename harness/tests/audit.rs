@@ -7,7 +7,7 @@ mod loopback;
 use std::fs;
 use std::path::Path;
 
-use audit_support::{Audited, Planted, base64, clean_run, secrets};
+use audit_support::{Audited, Planted, base64, clean_run, secrets, suite_key};
 use cli_support::{certifier, command, finish, parthack, works};
 use loopback::Loopback;
 use parthack::audit::{Audit, AuditVerdict};
@@ -216,6 +216,47 @@ fn leaks_are_found_in_every_encoding() {
     assert!(findings.iter().any(|finding| finding.place == format!("long.log, byte {}", (1 << 19) - 9)));
     let of_a_case = |place: &str| cases.iter().any(|(name, ..)| place.starts_with(&format!("{name}.log,")));
     assert!(findings.iter().all(|f| of_a_case(&f.place) || f.place.starts_with("long.log")), "{findings:#?}");
+}
+
+#[test]
+fn the_suites_key_and_links_out_of_the_run_are_found() {
+    let planted = Planted::new();
+    let key = suite_key();
+    fs::write(planted.path("stdout.log"), format!("key {key}\n")).expect("written");
+    fs::write(planted.path("tables/more.md"), base64(key.as_bytes())).expect("written");
+    let findings = planted.findings(Audit::Leakage);
+    let found = |place: &str, what: &str| findings.iter().any(|f| f.place == place && f.found.contains(what));
+    assert!(found("stdout.log", "the suite's key (plain)"), "{findings:#?}");
+    assert!(found("tables/more.md", "the suite's key (base64)"), "{findings:#?}");
+    assert!(!format!("{findings:?}").contains(&key));
+
+    // A link to a folder of plain packages, one to a file, one to nothing.
+    #[cfg(unix)]
+    {
+        let planted = Planted::new();
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        fs::write(elsewhere.path().join("PH-D01.json"), secrets().canaries[0].as_str()).expect("written");
+        let links = ["packages", "tables/one.json", "objects/gone"];
+        for (name, target) in links.into_iter().zip(["", "PH-D01.json", "absent"]) {
+            std::os::unix::fs::symlink(elsewhere.path().join(target), planted.path(name)).expect("linked");
+        }
+        let findings = planted.findings(Audit::Leakage);
+        for name in links {
+            let named = findings.iter().any(|f| f.place == name && f.found.starts_with("a symbolic link to"));
+            assert!(named, "{name}: {findings:#?}");
+        }
+    }
+}
+
+#[test]
+fn what_may_be_compressed_is_noted() {
+    let planted = Planted::new();
+    for name in ["tables/tables.gz", "telemetry.zst"] {
+        fs::write(planted.path(name), b"\x1f\x8b\x08\x00\xff\xfe").expect("written");
+    }
+    let report = Audited::new(&planted.folder).run(&[Audit::Leakage]);
+    let notes = &report.results[0].outcome.notes;
+    assert!(report.passed() && notes.iter().any(|note| note.contains("tables/tables.gz and 1 more")), "{notes:?}");
 }
 
 #[test]

@@ -163,6 +163,145 @@ fn a_run_killed_while_a_program_scores_goes_on_to_the_same_bytes() {
     assert!(stopped > 0, "every run ended before it was killed");
 }
 
+/// The user of the tests and, if that is root, one without rights.
+fn users() -> Vec<Option<u32>> {
+    let root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+    if root { vec![None, Some(65_534)] } else { vec![None] }
+}
+
+/// A folder of a user's own that every user can pass.
+#[cfg(target_os = "linux")]
+fn folder_of(user: Option<u32>) -> tempfile::TempDir {
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("passable");
+    chown(folder.path(), user, user).expect("owned");
+    folder
+}
+
+/// A call in a folder, by a user.
+#[cfg(target_os = "linux")]
+fn call_as(user: Option<u32>, folder: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> Done {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = command();
+    command.env("PARTHACK_CERTIFIER", certifier()).envs(variables.iter().copied()).current_dir(folder).args(arguments);
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    finish(command)
+}
+
+const SMALL: [&str; 9] =
+    ["run", "--tasks", "PH-D01", "--evaluators", "csps", "--resamples", "100", "--targets", "csps"];
+
+/// The usual project: the evaluator, its data and all runs in one folder, which is the working folder.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_of_runs_is_private_stays_so_beside_the_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for user in users() {
+        let folder = folder_of(user);
+        let base = folder.path();
+        fs::write(base.join("beside.txt"), "data\n").expect("written");
+        // Its own data it must be able to read, or all of this shows nothing.
+        let cheat = "read -r data < beside.txt || exit 1\n\
+            while read -r payload; do score=0; for file in runs/*/private/* runs/*/private/*/* other/private/*; do\n\
+            if read -r line < $file; then score=1; fi; done 2>/dev/null; echo $score; done";
+        fs::write(base.join("cheat.sh"), cheat).expect("written");
+        for (out, more) in [("runs/first", vec![]), ("other", vec!["--require-sandbox", "3"]), ("runs/third", vec![])] {
+            let arguments = [&SMALL[..], &["--plugin", "exec:sh cheat.sh", "--out", out], &more].concat();
+            let done = call_as(user, base, &arguments, &[]);
+            assert_eq!(done.code, 0, "{user:?} {out}: {}", done.err);
+            let scores = scores_of(&base.join(out), "cheat");
+            assert!(
+                !scores.is_empty() && scores.iter().all(|it| it["score"]["measured"] == "0"),
+                "{user:?}: {scores:?}"
+            );
+            let private = base.join(out).join("private");
+            for (path, mode) in
+                [("", 0o700), ("journal", 0o700), ("journal/000001.jsonl", 0o600), ("certifications.jsonl", 0o600)]
+            {
+                let found = fs::metadata(private.join(path)).expect(path).permissions().mode() & 0o777;
+                assert_eq!(found, mode, "{out}/private/{path}: {found:o}");
+            }
+        }
+        // Without a name for the folder, too.
+        let done = call_as(user, base, &[&SMALL[..], &["--plugin", "exec:sh cheat.sh"]].concat(), &[]);
+        assert_eq!(done.code, 0, "{user:?}: {}", done.err);
+        // The same program unconfined reads it.
+        let mut shell = std::process::Command::new("sh");
+        shell.arg("cheat.sh").current_dir(base).stdin(fs::File::open(base.join("beside.txt")).expect("open"));
+        assert_eq!(finish(shell).out, "1\n");
+    }
+}
+
+/// A script in the root of a clone: packages and key lie below its folder, and so does what it needs.
+#[cfg(target_os = "linux")]
+#[test]
+fn packages_and_key_below_the_programs_folder_stay_closed() {
+    use std::os::unix::fs::chown;
+    for user in users() {
+        let folder = folder_of(user);
+        let base = folder.path();
+        let own = |name: &str, bytes: &[u8]| {
+            let path = base.join(name);
+            let parent = path.parent().expect("a folder");
+            fs::create_dir_all(parent).expect("made");
+            fs::write(&path, bytes).expect("written");
+            chown(parent, user, user).and_then(|()| chown(&path, user, user)).expect("owned");
+        };
+        let sealed = cli_support::workspace().join("sealed/pb-cste-1");
+        for entry in fs::read_dir(&sealed).expect("packages") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            let kept = if name == "suite.key" { "keys/k".to_owned() } else { format!("sealed/{name}") };
+            own(&kept, &fs::read(&path).expect("read"));
+        }
+        own("neighbour/beside.txt", b"data\n");
+        let cheat = "read -r data < neighbour/beside.txt || exit 1\n\
+            while read -r payload; do score=0; for file in keys/k sealed/* link; do\n\
+            if read -r line < $file; then score=1; fi; done 2>/dev/null; echo $score; done";
+        own("cheat.sh", cheat.as_bytes());
+        std::os::unix::fs::symlink("keys/k", base.join("link")).expect("linked");
+        let keys = [("PARTHACK_SUITE_KEY_FILE", Path::new("keys/k"))];
+        let arguments = [&SMALL[..], &["--plugin", "exec:sh cheat.sh", "--sealed", "sealed", "--out", "out"]].concat();
+        let done = call_as(user, base, &arguments, &keys);
+        assert_eq!(done.code, 0, "{user:?}: {}", done.err);
+        let scores = scores_of(&base.join("out"), "cheat");
+        assert!(!scores.is_empty() && scores.iter().all(|it| it["score"]["measured"] == "0"), "{user:?}: {scores:?}");
+        let mut shell = std::process::Command::new("sh");
+        shell.arg("cheat.sh").current_dir(base).stdin(fs::File::open(base.join("cheat.sh")).expect("open"));
+        assert!(finish(shell).out.starts_with("1\n"), "unconfined it reads them");
+        for name in ["PARTHACK_SUITE_KEY", "PARTHACK_SUITE_KEY_FILE"] {
+            let done = call_as(user, base, &[&arguments[..], &["--keep-env", name]].concat(), &keys);
+            assert!(done.code == 2 && done.err.contains("opens the answers"), "{}", done.err);
+        }
+    }
+}
+
+/// What is said of isolation is what was probed: with network, the probes of the network show nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn probes_of_the_network_are_not_counted_where_it_is_open() {
+    let folder = folder_of(None);
+    fs::write(folder.path().join("fair.sh"), "while read -r line; do echo 0.5; done").expect("written");
+    let told = |out: &str, more: &[&str]| {
+        let arguments = [&SMALL[..], &["--plugin", "exec:sh fair.sh", "--out", out], more].concat();
+        let done = call_as(None, folder.path(), &arguments, &[]);
+        assert_eq!(done.code, 0, "{}", done.err);
+        let line = done.err.lines().find(|line| line.contains("sandbox of tier")).map(str::to_owned).expect("told");
+        let number = |text: Option<&str>| text.and_then(|word| word.parse::<usize>().ok()).expect("a number");
+        let (before, _) = line.split_once(" probes inside it were blocked").expect("probes");
+        let count = number(before.rsplit(' ').next());
+        (line, count)
+    };
+    let (closed, all) = told("closed", &[]);
+    let (open, fewer) = told("open", &["--allow-network"]);
+    assert!(closed.contains("no network") && !closed.contains("left out"), "{closed}");
+    assert!(open.contains("network allowed") && open.contains("left out"), "{open}");
+    assert_eq!(all - fewer, 9, "{open}");
+}
+
 #[test]
 fn names_and_targets_are_checked_before_anything_runs() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -129,6 +129,7 @@ steps! {
     Root => "mounting the new root",
     Entry => "making a mount point in the new root",
     Bind => "mounting a readable path",
+    Hide => "covering a private path",
     Scratch => "mounting the scratch folder",
     Pivot => "changing the root",
     ReadOnly => "making the new root read-only",

@@ -1,7 +1,7 @@
 //! The file system of a confined process: which paths are readable, and the steps that build a root from them alone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -26,10 +26,21 @@ pub(crate) struct Readable {
     pub(crate) execute: bool,
 }
 
+/// What a rule of Landlock allows beneath a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Allowed {
+    /// To read, and to list if it is a folder.
+    Reading(Readable),
+    /// To list, and nothing else: the rule holds in private folders below too, whose names alone it gives away.
+    Listing,
+}
+
 /// The readable paths, the links that lead to them, and the folders above.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) readable: BTreeMap<PathBuf, Readable>,
+    /// Paths without links that stay closed although they may lie below a readable folder; none in another.
+    pub(crate) concealed: Vec<PathBuf>,
     links: BTreeMap<PathBuf, PathBuf>,
     folders: BTreeSet<PathBuf>,
 }
@@ -52,7 +63,14 @@ pub(crate) enum Entry {
         at: CString,
         options: CString,
     },
+    /// Covers a folder with an empty one.
+    HideFolder(CString),
+    /// Covers a file with the empty one at [`COVER`].
+    HideFile(CString),
 }
+
+/// An empty file in the new root, which hidden files are covered with.
+pub(crate) const COVER: &CStr = c".hidden";
 
 impl Layout {
     /// Adds a path, following its links. A path that vanished or that is no file, folder or device is refused.
@@ -113,6 +131,56 @@ impl Layout {
         sources
     }
 
+    /// The rules of Landlock. A folder with something private in it gets one for each entry beside that: rights hold for all
+    /// that is beneath, and can't be taken back further down. What appears in such a folder later has no rule.
+    pub(crate) fn rules(&self) -> Vec<(PathBuf, Allowed)> {
+        let mut rules = Vec::new();
+        let mut pending: Vec<(PathBuf, Readable)> =
+            self.readable.iter().rev().map(|(path, readable)| (path.clone(), *readable)).collect();
+        while let Some((path, readable)) = pending.pop() {
+            let is_whole = !self.concealed.iter().any(|private| private.starts_with(&path));
+            if is_whole {
+                rules.push((path, Allowed::Reading(readable)));
+                continue;
+            }
+            if self.concealed.contains(&path) {
+                continue;
+            }
+            // What can't be listed here can't be read by the program either.
+            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+            let mut beside: Vec<(PathBuf, Readable)> = entries
+                .filter_map(|entry| {
+                    // Links have no rights of their own; where they lead to has, or hasn't.
+                    let kind = match kind_of(&entry.metadata().ok()?)? {
+                        // Devices are for reading and writing where they are named, for reading here.
+                        Kind::Device => Kind::File,
+                        kind => kind,
+                    };
+                    Some((entry.path(), Readable { kind, ..readable }))
+                })
+                .collect();
+            beside.sort_by(|left, right| right.0.cmp(&left.0));
+            pending.extend(beside);
+            rules.push((path, Allowed::Listing));
+        }
+        rules
+    }
+
+    /// What covers private paths below mounted folders.
+    fn covers(&self, sources: &[(&Path, Kind)]) -> Result<Vec<Entry>, SetUpError> {
+        let mut entries = Vec::new();
+        for path in &self.concealed {
+            let is_shown = sources.iter().any(|(source, kind)| *kind == Kind::Folder && path.starts_with(source));
+            let Some(metadata) = is_shown.then(|| std::fs::symlink_metadata(path).ok()).flatten() else { continue };
+            let at = inside(path)?;
+            entries.push(if metadata.is_dir() { Entry::HideFolder(at) } else { Entry::HideFile(at) });
+        }
+        if entries.iter().any(|entry| matches!(entry, Entry::HideFile(_))) {
+            entries.insert(0, Entry::File(COVER.to_owned()));
+        }
+        Ok(entries)
+    }
+
     /// The steps that build the root, in order.
     pub(crate) fn entries(&self, scratch: Option<&Scratch>) -> Result<Vec<Entry>, SetUpError> {
         let sources = self.sources();
@@ -147,6 +215,7 @@ impl Layout {
             });
             entries.push(Entry::Bind { source, at });
         }
+        entries.extend(self.covers(&sources)?);
         if let Some(scratch) = scratch {
             let options = format!("mode=0700,size={},nr_inodes={}", scratch.bytes.max(4096), scratch.files.max(1) + 1);
             entries.push(Entry::Scratch { at: inside(&scratch.path)?, options: text(Path::new(&options))? });
@@ -194,8 +263,10 @@ mod tests {
                 Entry::Link { target, at } => format!("link {} -> {}", short(at), short(target)),
                 Entry::Bind { source, at } => format!("bind {source} {}", short(at)),
                 Entry::Scratch { at, options } => format!("scratch {} {}", short(at), short(options)),
+                Entry::HideFolder(at) => format!("hide folder {}", short(at)),
+                Entry::HideFile(at) => format!("hide file {}", short(at)),
             })
-            .filter(|line| line.contains('~') || line.starts_with("scratch"))
+            .filter(|line| line.contains('~') || line.starts_with("scratch") || line.ends_with(".hidden"))
             .collect()
     }
 
@@ -232,6 +303,57 @@ mod tests {
         );
         let inner = Scratch { path: base.join("usr/lib/x"), ..scratch };
         assert!(layout.entries(Some(&inner)).is_err());
+    }
+
+    #[test]
+    fn private_paths_are_covered_and_what_is_beside_them_gets_rules() {
+        let folder = tempfile::tempdir().expect("scratch");
+        let base = std::fs::canonicalize(folder.path()).expect("real");
+        std::fs::create_dir_all(base.join("judge/runs/first/private")).expect("made");
+        std::fs::create_dir_all(base.join("judge/data/deep")).expect("made");
+        for name in ["judge/main.py", "judge/key", "judge/runs/first/ledger"] {
+            std::fs::write(base.join(name), "").expect("written");
+        }
+        // A rule for where it leads would open what is private.
+        std::os::unix::fs::symlink("runs/first/private", base.join("judge/link")).expect("linked");
+        let mut layout = Layout::default();
+        layout.add(&base.join("judge"), false).expect("added");
+        let whole = (Kind::Folder, base.join("judge"));
+        let rules: Vec<_> = layout.rules();
+        assert_eq!(
+            rules,
+            [(whole.1.clone(), Allowed::Reading(Readable { kind: whole.0, execute: false }))],
+            "nothing private, one rule"
+        );
+        layout.concealed = vec![base.join("elsewhere"), base.join("judge/key"), base.join("judge/runs/first/private")];
+        let rules: Vec<String> = layout
+            .rules()
+            .into_iter()
+            .map(|(path, allowed)| {
+                let path = path.strip_prefix(&base).expect("below").display().to_string();
+                match allowed {
+                    Allowed::Reading(readable) => format!("read {path} {:?}", readable.kind),
+                    Allowed::Listing => format!("list {path}"),
+                }
+            })
+            .collect();
+        assert_eq!(
+            rules,
+            [
+                "list judge",
+                "read judge/data Folder",
+                "read judge/main.py File",
+                "list judge/runs",
+                "list judge/runs/first",
+                "read judge/runs/first/ledger File",
+            ]
+        );
+        let entries = names(&layout.entries(None).expect("built"), &base);
+        let after = entries.iter().position(|line| line.starts_with("bind")).expect("bound");
+        assert_eq!(
+            entries[after + 1..],
+            ["file .hidden", "hide file ~/judge/key", "hide folder ~/judge/runs/first/private"]
+        );
     }
 
     #[test]

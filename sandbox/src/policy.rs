@@ -89,9 +89,11 @@ pub struct Policy {
     /// Files and folders that it may read, absolute. The program itself, its interpreter, loader and the system's
     /// libraries are added.
     pub read_only: Vec<PathBuf>,
-    /// Files and folders that it must not reach: a readable path that overlaps one is refused, and so is a file in one
-    /// that has more than one hard link.
+    /// Files and folders that it must not reach. A readable path in one is refused; where one lies below a readable folder,
+    /// that folder is shown without it (from tier 2 on). A file in one that has more than one hard link is refused too.
     pub private: Vec<PathBuf>,
+    /// As [`Policy::private`], for what another process may be writing: it may be absent, and links aren't counted.
+    pub hidden: Vec<PathBuf>,
     /// A writable folder; tier 3 only.
     pub scratch: Option<Scratch>,
     /// The network.
@@ -113,6 +115,7 @@ impl Policy {
             working_folder: PathBuf::from("/"),
             read_only: Vec::new(),
             private: Vec::new(),
+            hidden: Vec::new(),
             scratch: None,
             network: Network::None,
             limits: Limits::default(),
@@ -156,26 +159,41 @@ impl Policy {
         self
     }
 
-    /// Adds a file with its folder, and tells whether the folder was added: one that many share, or that overlaps a private
-    /// path, is not, only the file.
+    /// Adds a file with its folder, and tells whether the folder was added: one that many share is not, only the file. A link
+    /// brings the file that it leads to, and its neighbours, too.
     pub fn read_with_neighbours(&mut self, file: &Path) -> bool {
-        let folder = file.parent().filter(|folder| !is_shared(folder) && !self.overlaps_private(folder));
+        let folder = file.parent().filter(|folder| !is_shared(folder));
         self.read_only.push(folder.unwrap_or(file).to_path_buf());
+        if file.is_symlink()
+            && let Ok(target) = std::fs::canonicalize(file)
+        {
+            let beside = target.parent().filter(|folder| !is_shared(folder)).unwrap_or(&target);
+            self.read_only.extend([file.to_path_buf(), beside.to_path_buf()]);
+        }
         folder.is_some()
     }
 
-    fn overlaps_private(&self, folder: &Path) -> bool {
-        let Ok(folder) = std::fs::canonicalize(folder) else { return false };
-        let hidden = self.private.iter().filter_map(|private| std::fs::canonicalize(private).ok());
-        hidden.into_iter().any(|hidden| hidden.starts_with(&folder) || folder.starts_with(&hidden))
+    /// What is private or hidden and there, without links, each once, and none in another.
+    ///
+    /// # Errors
+    ///
+    /// A private path that isn't there.
+    pub(crate) fn concealed(&self) -> Result<Vec<PathBuf>, SetUpError> {
+        let private: Vec<PathBuf> = self.private.iter().map(|path| real(path)).collect::<Result<_, _>>()?;
+        let hidden = self.hidden.iter().filter_map(|path| std::fs::canonicalize(path).ok());
+        let mut all: Vec<PathBuf> = private.into_iter().chain(hidden).collect();
+        // A folder stands before what is in it.
+        all.sort();
+        all.dedup_by(|next, last| next.starts_with(last));
+        Ok(all)
     }
 
     /// Checks what can be checked without starting anything.
     ///
     /// # Errors
     ///
-    /// A relative or missing path, a readable root folder, a readable path that overlaps a private one, a private file
-    /// with several links, or something that the tier can't give.
+    /// A relative or missing path, a readable root folder, a readable path in a private one, a private file with several
+    /// links, or something that the tier can't give.
     pub fn check(&self, tier: Tier) -> Result<(), SetUpError> {
         if let Network::Host(_) = self.network {
             return Err(SetUpError::NotAtThisTier {
@@ -187,7 +205,8 @@ impl Policy {
         if self.scratch.is_some() && tier < Tier::Full {
             return Err(SetUpError::NotAtThisTier { tier, what: "a scratch folder", needs: "namespaces (tier 3)" });
         }
-        for path in [&self.program, &self.working_folder].into_iter().chain(&self.read_only).chain(&self.private) {
+        let others = self.read_only.iter().chain(&self.private).chain(&self.hidden);
+        for path in [&self.program, &self.working_folder].into_iter().chain(others) {
             if !path.is_absolute() {
                 return Err(fault(path, "a relative path", "an absolute path"));
             }
@@ -209,36 +228,39 @@ impl Policy {
                 return Err(fault(path, "the root folder", "a folder that holds what the program needs"));
             }
         }
-        self.check_private()
+        self.check_private(tier)
     }
 
-    fn check_private(&self) -> Result<(), SetUpError> {
+    fn check_private(&self, tier: Tier) -> Result<(), SetUpError> {
         self.private.iter().try_for_each(|private| refuse_links(&real(private)?))?;
-        self.keep_apart(self.read_only.iter().chain([&self.program]).map(PathBuf::as_path))
+        self.keep_apart(self.read_only.iter().chain([&self.program]).map(PathBuf::as_path), tier)
     }
 
-    /// Refuses paths that hold a private one or lie in it.
-    pub(crate) fn keep_apart<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Result<(), SetUpError> {
-        let hidden: Vec<PathBuf> = self.private.iter().map(|private| real(private)).collect::<Result<_, _>>()?;
-        if hidden.is_empty() {
+    /// Refuses paths in a private one, and folders with a private one in them where the tier can't show them without it.
+    pub(crate) fn keep_apart<'a>(&self, paths: impl Iterator<Item = &'a Path>, tier: Tier) -> Result<(), SetUpError> {
+        let concealed = self.concealed()?;
+        if concealed.is_empty() {
             return Ok(());
         }
         for path in paths {
             let shown = real(path)?;
-            if let Some(hidden) = hidden.iter().find(|it| shown.starts_with(it) || it.starts_with(&shown)) {
-                return Err(SetUpError::Policy {
-                    path: path.to_path_buf(),
-                    found: format!("readable, but it overlaps the private {}", hidden.display()),
-                    expected: "readable paths apart from private ones",
-                });
+            if let Some(private) = concealed.iter().find(|private| shown.starts_with(private)) {
+                let found = format!("readable, but in the private {}", private.display());
+                return Err(fault(path, &found, "readable paths outside of private ones"));
+            }
+            if tier < Tier::Landlocked && concealed.iter().any(|private| private.starts_with(&shown)) {
+                let what = "a readable folder without the private ones in it";
+                return Err(SetUpError::NotAtThisTier { tier, what, needs: "Landlock (tier 2)" });
             }
         }
         Ok(())
     }
 }
 
-/// Folders that many programs share: a file in one says nothing about its neighbours.
-fn is_shared(folder: &Path) -> bool {
+/// Is it a folder that many programs share (`/`, `/usr/bin`, `/tmp`, a home folder, …)? A file in one says nothing about its
+/// neighbours.
+#[must_use]
+pub fn is_shared(folder: &Path) -> bool {
     const SHARED: [&str; 12] = [
         "/",
         "/bin",
@@ -319,8 +341,15 @@ mod tests {
 
         let guarded = Policy { private: vec![private.clone()], ..fine.clone() };
         assert_eq!(guarded.check(Tier::Full), Ok(()));
-        for readable in [folder.path().to_path_buf(), private.clone(), private.join("key")] {
-            assert!(refusal(&guarded.clone().readable(readable), Tier::Full).contains("overlaps"));
+        let hiding = Policy { hidden: vec![private.clone(), "/no/such/thing".into()], ..fine.clone() };
+        assert_eq!(hiding.check(Tier::Full), Ok(()));
+        for policy in [&guarded, &hiding] {
+            for readable in [private.clone(), private.join("key")] {
+                assert!(refusal(&policy.clone().readable(readable), Tier::Full).contains("in the private"));
+            }
+            let above = policy.clone().readable(folder.path());
+            assert_eq!((above.check(Tier::Full), above.check(Tier::Landlocked)), (Ok(()), Ok(())));
+            assert!(refusal(&above, Tier::Filtered).contains("Landlock (tier 2)"));
         }
         std::fs::hard_link(private.join("key"), folder.path().join("innocent")).expect("linked");
         assert!(matches!(guarded.check(Tier::Limited), Err(SetUpError::LinkedPrivateFile { links: 2, .. })));
@@ -335,12 +364,32 @@ mod tests {
         let policy = Policy::new("/usr/bin/env")
             .arguments(["judge/main.py", "--flag", "/bin/sh"])
             .readable_arguments(folder.path());
-        assert_eq!(policy.read_only, [PathBuf::from("/usr/bin/env"), inner.clone(), PathBuf::from("/bin/sh")]);
+        // Systems differ in which of their programs are links.
+        let (folders, files): (Vec<_>, Vec<_>) = policy.read_only.iter().partition(|path| path.is_dir());
+        assert_eq!(folders, [&inner]);
+        assert!(files.iter().any(|file| file.ends_with("env")) && files.contains(&&PathBuf::from("/bin/sh")));
 
-        // What lies beside something private is not shown with its folder.
-        std::fs::create_dir(inner.join("sealed")).expect("made");
-        let mut policy = Policy { private: vec![inner.join("sealed")], ..Policy::new("/bin/sh") };
-        assert!(!policy.read_with_neighbours(&inner.join("main.py")));
-        assert_eq!(policy.read_only, [inner.join("main.py")]);
+        let link = folder.path().join("link.py");
+        std::os::unix::fs::symlink("judge/main.py", &link).expect("linked");
+        let mut policy = Policy::new("/usr/bin/env");
+        assert!(policy.read_with_neighbours(&link));
+        let real = std::fs::canonicalize(&inner).expect("real");
+        assert_eq!(policy.read_only, [folder.path().to_path_buf(), link, real]);
+    }
+
+    #[test]
+    fn what_is_concealed_is_there_and_named_once() {
+        let folder = tempfile::tempdir().expect("scratch");
+        let base = std::fs::canonicalize(folder.path()).expect("real");
+        std::fs::create_dir_all(base.join("a/b")).expect("made");
+        std::fs::create_dir(base.join("a-b")).expect("made");
+        std::os::unix::fs::symlink("a/b", base.join("link")).expect("linked");
+        let policy = Policy {
+            private: vec![base.join("link"), base.join("a-b")],
+            hidden: vec![base.join("a"), base.join("absent")],
+            ..Policy::new("/bin/sh")
+        };
+        assert_eq!(policy.concealed(), Ok(vec![base.join("a"), base.join("a-b")]));
+        assert!(Policy { private: vec![base.join("absent")], ..policy }.concealed().is_err());
     }
 }

@@ -49,7 +49,7 @@ const THREADS_OF_OTHERS: u64 = 1024;
 pub fn spawn(policy: &Policy, tier: Tier) -> Result<Confined, SetUpError> {
     policy.check(tier)?;
     let launch = resolve(policy)?;
-    policy.keep_apart(launch.needs.keys().map(PathBuf::as_path))?;
+    policy.keep_apart(launch.needs.keys().map(PathBuf::as_path), tier)?;
     let started = start(policy, tier, &launch, false)?;
     match started.report {
         None => Ok(started.confined.noted(launch.note)),
@@ -229,6 +229,7 @@ fn layout(policy: &Policy, tier: Tier, launch: &Launch) -> Result<Layout, SetUpE
     if tier < Tier::Landlocked {
         return Ok(layout);
     }
+    layout.concealed = policy.concealed()?;
     for (path, execute) in &launch.needs {
         layout.add(path, *execute)?;
     }

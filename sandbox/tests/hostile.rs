@@ -229,6 +229,51 @@ fn a_file_of_the_own_user_is_not_written_to() {
     }
 }
 
+/// What is private below the program's own folder: a folder, one in a folder, a file, and what a link leads to.
+#[test]
+fn private_paths_below_a_readable_folder_are_closed_and_the_rest_is_open() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("scratch");
+    let base = folder.path();
+    for (name, text) in [
+        ("sealed/package", "secret"),
+        ("runs/first/private/vectors", "secret"),
+        ("runs/first/ledger", "open"),
+        ("key", "secret"),
+        ("data/deep/beside", "open"),
+        ("beside", "open"),
+    ] {
+        let path = base.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, format!("{text}\n")).expect("written");
+    }
+    std::os::unix::fs::symlink("sealed/package", base.join("link")).expect("linked");
+    std::fs::set_permissions(base, std::fs::Permissions::from_mode(0o755)).expect("passable");
+    let try_all = "for file in sealed/package runs/first/private/vectors key link runs/first/ledger data/deep/beside \
+        beside; do if read line < $file; then echo $file $line; fi; done; echo *";
+    for tier in tiers().into_iter().filter(|tier| *tier >= Tier::Landlocked) {
+        for identity in [Identity::Automatic, Identity::Keep] {
+            let policy = Policy {
+                private: vec![base.join("sealed")],
+                hidden: vec![base.join("runs/first/private"), base.join("key"), base.join("absent")],
+                working_folder: base.to_path_buf(),
+                identity,
+                ..script(try_all).readable(base)
+            };
+            let finished = run(&policy, tier, &Bounds::default());
+            assert_eq!(
+                String::from_utf8_lossy(&finished.output),
+                "runs/first/ledger open\ndata/deep/beside open\nbeside open\nbeside data key link runs sealed\n",
+                "{tier} {identity:?}: {}",
+                String::from_utf8_lossy(&finished.errors)
+            );
+            let unguarded = Policy { private: Vec::new(), hidden: Vec::new(), ..policy };
+            let told = String::from_utf8_lossy(&run(&unguarded, tier, &Bounds::default()).output).into_owned();
+            assert_eq!(told.matches("secret").count(), 4, "{tier}: what is closed is open otherwise: {told}");
+        }
+    }
+}
+
 #[test]
 fn root_runs_nothing_as_root() {
     let root = detect().uid == 0;

@@ -68,6 +68,31 @@ fn python() {
     }
 }
 
+/// Python looks for modules in the folder of the file that a link leads to, and lists it.
+#[test]
+fn python_finds_modules_behind_a_link_and_beside_private_folders() {
+    let Some(python) = find("python3") else { return };
+    let text = "import neighbour\nfor line in open(neighbour.PLACE + '/data.txt'):\n    print(line.strip())\n";
+    let (folder, path) = folder_with("judge.py", text);
+    let place = format!("PLACE = {:?}\n", folder.path());
+    std::fs::write(folder.path().join("neighbour.py"), place).expect("written");
+    std::fs::write(folder.path().join("data.txt"), "data\n").expect("written");
+    std::fs::create_dir(folder.path().join("sealed")).expect("made");
+    let linked = tempfile::tempdir().expect("scratch");
+    std::fs::set_permissions(linked.path(), std::fs::Permissions::from_mode(0o755)).expect("passable");
+    let link = linked.path().join("link.py");
+    std::os::unix::fs::symlink(&path, &link).expect("linked");
+    for tier in tiers() {
+        for (script, private) in [(&link, Vec::new()), (&path, vec![folder.path().join("sealed")])] {
+            let private = if tier < Tier::Landlocked { Vec::new() } else { private };
+            let policy = Policy { private, ..Policy::new(&python) };
+            let policy = policy.arguments([script.as_os_str()]).readable_arguments(Path::new("/"));
+            let policy = Policy { working_folder: linked.path().to_path_buf(), ..policy }.readable(linked.path());
+            assert_eq!(output(&policy, tier, ""), "data\n", "{tier} {}", script.display());
+        }
+    }
+}
+
 #[test]
 fn python_of_a_virtual_environment() {
     let Some(python) = find("python3") else { return };

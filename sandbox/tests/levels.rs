@@ -6,8 +6,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use parthack_sandbox::Tier;
-use parthack_sandbox::probes::{Possible, all};
+use parthack_sandbox::probes::{Host, Possible, Selection, all, audit, audit_with_network};
+use parthack_sandbox::{Tier, detect};
 
 const NOBODY: u32 = 65_534;
 
@@ -125,6 +125,21 @@ fn a_probe_that_reads_says_so() {
             "inherited-descriptor",
         ] {
             assert_eq!(control.get(id).map(String::as_str), Some("open, read the secret"), "{id} as {}", user.name);
+        }
+    }
+}
+
+#[test]
+fn with_network_all_else_is_blocked_and_the_network_is_left_out() {
+    let folder = tempfile::tempdir().expect("scratch");
+    let host = Host { program: program(folder.path()), arguments: Vec::new() };
+    let highest = detect().highest.expect("a tier");
+    for tier in [Tier::Full, Tier::Landlocked].into_iter().filter(|tier| *tier <= highest) {
+        let results = audit_with_network(&host, tier, Selection::Quick).expect("planted");
+        let without = audit(&host, tier, Selection::Quick).expect("planted");
+        assert_eq!(without.len() - results.len(), without.iter().filter(|it| it.probe.is_of_network()).count());
+        for result in results {
+            assert!(!result.falls_short() && !result.probe.is_of_network(), "{tier}: {result:?}");
         }
     }
 }

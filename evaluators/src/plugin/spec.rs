@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::hello::{HELLO_VARIABLE, PROTOCOL_VARIABLE, host_hello};
 use super::words::{WordsError, words};
@@ -264,9 +264,18 @@ fn existing(text: &str, base: &Path, files: &mut Vec<PathBuf>) -> Option<PathBuf
     Some(path)
 }
 
-/// A path without its `.` parts; links and `..` stay as they are.
+/// A path without `.` and `..`. The way up to the last `..` is followed where it leads, for a program that is confined sees no
+/// folder on a detour; links behind that stay, since a program may go by its name.
 fn plain(path: &Path) -> PathBuf {
-    path.components().collect()
+    let parts: Vec<Component<'_>> = path.components().collect();
+    let Some(last) = parts.iter().rposition(|part| *part == Component::ParentDir) else {
+        return parts.into_iter().collect();
+    };
+    let (way, rest) = parts.split_at(last + 1);
+    let way: PathBuf = way.iter().collect();
+    let mut path = std::fs::canonicalize(&way).unwrap_or(way);
+    path.extend(rest);
+    path
 }
 
 fn environment(surroundings: &Surroundings) -> BTreeMap<OsString, OsString> {

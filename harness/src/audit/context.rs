@@ -143,6 +143,27 @@ pub(super) fn files_below(root: &Path, without: &[&str]) -> Result<Vec<Listed>, 
     Ok(found)
 }
 
+/// Every symbolic link below a folder with what it leads to, in the order of names; as for [`files_below`].
+pub(super) fn links_below(root: &Path, without: &[&str]) -> Result<Vec<(String, PathBuf)>, RunError> {
+    let mut found = Vec::new();
+    let mut folders = vec![(String::new(), root.to_path_buf())];
+    while let Some((prefix, folder)) = folders.pop() {
+        let fault = |error| RunError::storage("cannot read", &folder, error);
+        for entry in fs::read_dir(&folder).map_err(fault)? {
+            let entry = entry.map_err(fault)?;
+            let own = entry.file_name().to_string_lossy().into_owned();
+            let (name, kind) = (format!("{prefix}{own}"), entry.file_type().map_err(fault)?);
+            if kind.is_symlink() {
+                found.push((name, fs::read_link(entry.path()).map_err(fault)?));
+            } else if kind.is_dir() && !(prefix.is_empty() && without.contains(&own.as_str())) {
+                folders.push((format!("{name}/"), entry.path()));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// Reads a file whole.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, RunError> {
     fs::read(path).map_err(|error| RunError::storage("cannot read", path, error))

@@ -1,10 +1,12 @@
 //! Leakage: every secret of every package, in every encoding, against every public byte. The scan runs inside the
-//! certifier's process, which answers with places; no secret is known here.
+//! certifier's process, which answers with places; of all secrets the suite's key alone is known here, if it is at hand.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use crate::audit::context::{Context, Listed, PRIVATE, files_below, read};
+use parthack_certifier::leaks::Haystack;
+
+use crate::audit::context::{Context, Listed, PRIVATE, files_below, links_below, read};
 use crate::audit::outcome::Outcome;
 use crate::run::certifying::{Certify, Scan};
 use crate::run::error::RunError;
@@ -27,6 +29,16 @@ struct Scanning<'c> {
 pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), RunError> {
     let Some(mut certifier) = context.certifier(outcome) else { return Ok(()) };
     let mut scanning = Scanning { certifier: certifier.as_mut(), last: None, bytes: 0, time: Duration::ZERO };
+    for (name, target) in links_below(&context.folder.root, &[PRIVATE])? {
+        // What it leads to is no part of the run, and may be private, here or where the run is published from.
+        let found = format!("a symbolic link to {}", target.display());
+        outcome.finds(name, found, "a file or folder of the run's own");
+    }
+    let key = context.job.suite_key.as_ref().map(|key| key.hex());
+    if key.is_none() {
+        outcome.notes.push("no suite key was at hand to be looked for".to_owned());
+    }
+    let mut no_text = Vec::new();
     let run = files_below(&context.folder.root, &[PRIVATE, ".lock"])?;
     let suite = files_below(&context.job.suite.folder, &[])?;
     let mut places = vec![("", run), ("suite: ", suite)];
@@ -38,6 +50,13 @@ pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), 
             let bytes = read(&path)?;
             let text = String::from_utf8_lossy(&bytes);
             let place = format!("{origin}{name}");
+            if std::str::from_utf8(&bytes).is_err() {
+                no_text.push(place.clone());
+            }
+            let encodings = key.as_ref().map(|key| Haystack::new(&bytes).find(key)).unwrap_or_default();
+            for encoding in encodings {
+                outcome.finds(place.as_str(), format!("the suite's key ({})", encoding.word()), "no secret");
+            }
             outcome.counts(&format!("bytes: {}", kind_of(origin, &name)), bytes.len());
             outcome.checked += 1;
             // A name is as public as what it names.
@@ -47,6 +66,15 @@ pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), 
                 return Ok(());
             }
         }
+    }
+    if let Some(first) = no_text.first() {
+        let others = match no_text.len() - 1 {
+            0 => String::new(),
+            others => format!(" and {others} more"),
+        };
+        outcome
+            .notes
+            .push(format!("no text, so that what may be compressed in it was not looked into: {first}{others}"));
     }
     if let Some(scan) = &scanning.last {
         outcome.counts("secrets looked for", scan.secrets);

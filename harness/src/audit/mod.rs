@@ -18,6 +18,8 @@ mod third_look;
 
 use std::path::PathBuf;
 
+use parthack_certifier::sealing::SuiteKey;
+
 use crate::run::certifying::Certify;
 use crate::run::error::RunError;
 use crate::run::suite::Suite;
@@ -127,6 +129,8 @@ pub struct AuditJob<'j> {
     pub suite: Suite,
     /// Starts a certifier.
     pub certifier: &'j dyn Fn() -> Result<Box<dyn Certify>, RunError>,
+    /// The suite's key, if it is at hand: looked for in public bytes.
+    pub suite_key: Option<SuiteKey>,
     /// This binary, which serves the built-in evaluators.
     pub evaluator_program: PathBuf,
     /// Folders of recordings, which are public too.

@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use parthack_certifier::sealing::folder::find_key;
+
 use crate::audit::access::Probing;
 use crate::audit::{Audit, AuditJob, audit_run};
 use crate::cli::run::{this_program, threads};
@@ -64,6 +66,11 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         folder: args.run.clone(),
         suite,
         certifier: &certifier,
+        suite_key: places.sealed().ok().and_then(|sealed| {
+            // Without a key that can be read the certifier says what is wrong.
+            let (key, _) = find_key(&sealed, &|name| std::env::var_os(name)).ok()??;
+            Some(key)
+        }),
         evaluator_program: program.clone(),
         recordings: places.recordings().into_iter().collect(),
         probing: Probing { program, tier: None },

@@ -37,6 +37,9 @@ use crate::statistics::BootstrapPlan;
 use crate::table::{Format, Table, render};
 use crate::tables::CORE;
 
+/// Where run folders are that nobody named.
+const RUNS: &str = "runs";
+
 /// Run the whole job: candidates, certification, scores, tables
 ///
 /// Without flags: the reference suite, exact search against every rule evaluator, and every rule evaluator's scores of
@@ -123,7 +126,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         certifier: Box::new(certifier),
         evaluator_program: this_program()?,
         out: args.out.clone(),
-        runs_root: PathBuf::from("runs"),
+        runs_root: PathBuf::from(RUNS),
         resume: args.resume,
         threads: threads_of(args),
         models,
@@ -171,7 +174,9 @@ fn open_plugins(args: &Args, sealed: &Path, stop: &Arc<AtomicBool>) -> Result<Ve
     if specs.is_empty() {
         return Ok(Vec::new());
     }
-    let conditions = args.plugins.conditions(sealed, Some(Arc::clone(stop)))?;
+    let mut conditions = args.plugins.conditions(sealed, Some(Arc::clone(stop)))?;
+    // Without a name the run's folder is named for what is frozen later; it is one of these.
+    conditions.hide(args.out.as_deref().unwrap_or(Path::new(RUNS)));
     specs.into_iter().map(|(id, spec)| Plugin::open(id, &spec, &conditions)).collect()
 }
 

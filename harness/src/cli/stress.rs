@@ -137,7 +137,9 @@ fn scorer(args: &Args, sealed: &Path) -> Result<Box<dyn Scorer>, Failure> {
     let text = args.evaluator.as_str();
     if let Some(parsed) = plugin::parse(text) {
         let (id, spec) = parsed?;
-        return Ok(Box::new(Plugin::open(id, &spec, &args.plugins.conditions(sealed, None)?)?));
+        let mut conditions = args.plugins.conditions(sealed, None)?;
+        args.out.iter().for_each(|folder| conditions.hide(folder));
+        return Ok(Box::new(Plugin::open(id, &spec, &conditions)?));
     }
     match Builtin::from_id(text) {
         Some(builtin) => Ok(Box::new(BuiltinScorer::new(this_program()?, builtin))),

@@ -1,14 +1,16 @@
 //! Starting a user's program in the sandbox, at the highest tier that this host and this program allow.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use parthack_evaluators::plugin::{Ended, Launch, LaunchError, Launched, Process, Program};
+use parthack_sandbox::policy::is_shared;
 use parthack_sandbox::{Confined, End, Limits, Network, Policy, Scratch, SetUpError, Step, Tier, spawn};
 
+use super::runs_below::{MOST_ENTRIES, private_folders};
 use super::{Conditions, Confinement};
 
 /// Where a program finds its scratch folder, at tier 3.
@@ -36,6 +38,9 @@ pub struct SandboxLaunch {
     network: bool,
     readable: Vec<PathBuf>,
     private: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
+    /// What of runs is private below folders that were looked through; none for one that is too large.
+    searched: Mutex<BTreeMap<PathBuf, Option<Vec<PathBuf>>>>,
     /// Tiers that processes were started at.
     used: Mutex<BTreeSet<Tier>>,
 }
@@ -51,11 +56,14 @@ impl SandboxLaunch {
             network: conditions.network,
             readable: conditions.readable.clone(),
             private: conditions.private.iter().filter(|path| path.exists()).cloned().collect(),
+            hidden: conditions.hidden.clone(),
+            searched: Mutex::new(BTreeMap::new()),
             used: Mutex::new(BTreeSet::new()),
         }
     }
 
-    fn policy(&self, program: &Program, tier: Tier) -> Policy {
+    /// The policy at a tier, and what the user should know about it.
+    fn policy(&self, program: &Program, tier: Tier) -> (Policy, Option<String>) {
         let mut policy = Policy::new(&program.program).arguments(program.arguments.iter().cloned());
         policy.environment.clone_from(&program.environment);
         policy.private.clone_from(&self.private);
@@ -66,19 +74,13 @@ impl SandboxLaunch {
             cpu_seconds: self.bounds.cpu_seconds,
             ..Limits::default()
         };
-        let own = program.program.parent().filter(|folder| *folder == program.working_folder).map(|_| &program.program);
-        let mut shown = false;
-        for file in program.files.iter().chain(own) {
-            let folder = policy.read_with_neighbours(file);
-            shown |= folder && file.parent() == Some(&program.working_folder);
+        let mut note = self.show(program, &mut policy);
+        if tier < Tier::Landlocked {
+            // Nothing is kept from being read here, so that there is nothing to name either.
+            policy.read_only.clear();
+            policy.hidden.clear();
+            note = None;
         }
-        if !shown {
-            policy.working_folder = PathBuf::from("/");
-        }
-        let path = program.environment.get(std::ffi::OsStr::new("PYTHONPATH"));
-        let packages = path.into_iter().flat_map(std::env::split_paths);
-        policy.read_only.extend(packages.filter(|folder| folder.is_absolute() && folder.is_dir() && !is_root(folder)));
-        policy.read_only.extend(self.readable.iter().cloned());
         if tier == Tier::Full {
             policy.scratch = Some(Scratch { path: SCRATCH.into(), bytes: SCRATCH_BYTES, files: SCRATCH_FILES });
         }
@@ -86,18 +88,62 @@ impl SandboxLaunch {
         for name in ["HOME", "TMPDIR"] {
             policy.environment.insert(name.into(), home.into());
         }
-        policy
+        (policy, note)
+    }
+
+    /// Adds what the program may read, and hides what of runs is private below it.
+    fn show(&self, program: &Program, policy: &mut Policy) -> Option<String> {
+        policy.hidden.clone_from(&self.hidden);
+        let own = program.program.parent().filter(|folder| *folder == program.working_folder).map(|_| &program.program);
+        let (mut shown, mut note) = (false, None);
+        for file in program.files.iter().chain(own) {
+            // A link brings the folder that it leads to.
+            let folders = [Some(file.clone()), std::fs::canonicalize(file).ok()].into_iter().flatten();
+            let mut folders = folders.filter_map(|file| Some(file.parent()?.to_path_buf()));
+            if let Some(folder) = folders.find(|folder| !is_shared(folder) && self.hide_below(folder, policy).is_none())
+            {
+                policy.read_only.push(file.clone());
+                note = Some(too_large(&folder, "of it the program sees what its command names alone"));
+            } else {
+                let folder = policy.read_with_neighbours(file);
+                shown |= folder && file.parent() == Some(&program.working_folder);
+            }
+        }
+        if !shown {
+            policy.working_folder = PathBuf::from("/");
+        }
+        let path = program.environment.get(std::ffi::OsStr::new("PYTHONPATH"));
+        let packages = path.into_iter().flat_map(std::env::split_paths);
+        let packages = packages.filter(|folder| folder.is_absolute() && folder.is_dir() && !is_root(folder));
+        for path in packages.chain(self.readable.iter().cloned()) {
+            if self.hide_below(&path, policy).is_none() {
+                note = Some(too_large(&path, "the program sees all of it"));
+            }
+            policy.read_only.push(path);
+        }
+        note
+    }
+
+    /// Hides what of runs is private below a folder; none if the folder is too large to be looked through.
+    fn hide_below(&self, folder: &Path, policy: &mut Policy) -> Option<()> {
+        let mut searched = self.searched.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let found = searched.entry(folder).or_insert_with_key(|folder| private_folders(folder));
+        policy.hidden.extend(found.as_ref()?.iter().cloned());
+        Some(())
     }
 
     /// One tier after the other, from the highest that holds here to the lowest that is put up with.
     fn start(&self, program: &Program) -> Result<(Confined, Option<String>), LaunchError> {
         let mut fallen = None;
         for tier in Tier::ALL.into_iter().filter(|tier| (self.lowest..=self.highest).contains(tier)) {
-            match spawn(&self.policy(program, tier), tier) {
+            let (policy, note) = self.policy(program, tier);
+            match spawn(&policy, tier) {
                 Ok(confined) => {
                     let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
                     used.insert(tier);
-                    return Ok((confined, fallen));
+                    let notes: Vec<String> = fallen.into_iter().chain(note).collect();
+                    return Ok((confined, (!notes.is_empty()).then(|| notes.join("; "))));
                 }
                 Err(reason) if reason.depends_on_host() && tier > self.lowest => {
                     let reason = reason.to_string().replace('\n', "; ");
@@ -112,6 +158,10 @@ impl SandboxLaunch {
         }
         Err(LaunchError::Sandbox(format!("no tier from {} down to {}", self.highest, self.lowest)))
     }
+}
+
+fn too_large(folder: &Path, what: &str) -> String {
+    format!("{} holds more than {MOST_ENTRIES} files, too many to look for runs in it; {what}", folder.display())
 }
 
 fn is_root(folder: &Path) -> bool {

@@ -50,11 +50,11 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// Tries what the host gives and probes it from inside; `probe` is this program.
+    /// Tries what the host gives and probes it from inside, with the network that programs get; `probe` is this program.
     ///
     /// # Errors
     /// Less than the level, or a probe that got through although the tier claims to stop it.
-    pub fn establish(level: Level, probe: &Path) -> Result<Confinement, Failure> {
+    pub fn establish(level: Level, network: bool, probe: &Path) -> Result<Confinement, Failure> {
         let report = detect();
         let reasons = || {
             let missing = report.layers.iter().filter(|layer| !layer.holds);
@@ -64,7 +64,7 @@ impl Confinement {
         };
         match report.highest {
             Some(highest) if highest >= level.lowest => {
-                let probed = probed(probe, highest)?;
+                let probed = probed(probe, highest, network)?;
                 Ok(Confinement { highest, lowest: level.lowest, probed })
             }
             found => {
@@ -80,9 +80,11 @@ impl Confinement {
 }
 
 #[cfg(target_os = "linux")]
-fn probed(probe: &Path, tier: Tier) -> Result<String, Failure> {
-    use parthack_sandbox::probes::{Host, Selection, audit};
+fn probed(probe: &Path, tier: Tier, network: bool) -> Result<String, Failure> {
+    use parthack_sandbox::probes::{Host, Selection, audit, audit_with_network};
     let host = Host { program: probe.to_path_buf(), arguments: vec![crate::audit::PROBE_COMMAND.to_owned()] };
+    let (audit, left_out): (fn(&_, _, _) -> _, _) =
+        if network { (audit_with_network, "; those of the network, which is open, left out") } else { (audit, "") };
     let results = audit(&host, tier, Selection::Quick)
         .map_err(|error| Failure::environment("cannot probe the sandbox", error, "see parthack doctor"))?;
     if let Some(open) = results.iter().find(|result| result.falls_short()) {
@@ -93,11 +95,11 @@ fn probed(probe: &Path, tier: Tier) -> Result<String, Failure> {
         ));
     }
     let blocked = results.iter().filter(|result| result.verdict.is_blocked()).count();
-    Ok(format!("{blocked} of {} probes inside it were blocked", results.len()))
+    Ok(format!("{blocked} of {} probes inside it were blocked{left_out}", results.len()))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn probed(_: &Path, _: Tier) -> Result<String, Failure> {
+fn probed(_: &Path, _: Tier, _: bool) -> Result<String, Failure> {
     Ok("not probed on this system".to_owned())
 }
 

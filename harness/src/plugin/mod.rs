@@ -2,6 +2,7 @@
 
 mod launch;
 mod level;
+mod runs_below;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -36,8 +37,10 @@ pub struct Conditions {
     pub keep: BTreeSet<OsString>,
     /// Further files and folders that programs may read.
     pub readable: Vec<PathBuf>,
-    /// What programs must not read: sealed packages and keys.
+    /// What programs must not read: sealed packages.
     pub private: Vec<PathBuf>,
+    /// The same for what changes meanwhile or isn't there yet: keys, and the folder that results are written to.
+    pub hidden: Vec<PathBuf>,
     /// A program that serves as a probe: this one.
     pub probe: PathBuf,
     /// Time, bytes and workers.
@@ -54,6 +57,13 @@ pub struct Plugin {
     pub workers: usize,
     host: Box<dyn PluginHost>,
     confinement: Option<Confinement>,
+}
+
+impl Conditions {
+    /// Keeps a file or folder from programs, whether it is there yet or not.
+    pub fn hide(&mut self, path: &Path) {
+        self.hidden.push(std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()));
+    }
 }
 
 impl std::fmt::Debug for Plugin {
@@ -129,7 +139,7 @@ impl Plugin {
         match spec {
             EvaluatorSpec::Exec { words, .. } => {
                 let program = find(words, conditions).map_err(|error| usage(&error))?;
-                let confinement = Confinement::establish(conditions.level, &conditions.probe)?;
+                let confinement = Confinement::establish(conditions.level, conditions.network, &conditions.probe)?;
                 frozen.files = hashes(&program)?;
                 (frozen.memory_bytes, frozen.network) = (Some(conditions.bounds.memory_bytes), conditions.network);
                 let launch = SandboxLaunch::new(&confinement, conditions);

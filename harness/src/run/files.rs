@@ -1,6 +1,6 @@
 //! Writing files so that a reader sees all of a file or nothing.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
@@ -11,10 +11,34 @@ use crate::run::error::RunError;
 /// # Errors
 /// [`RunError::Storage`]; the temporary file is removed as far as the disk allows.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
+    write_with(path, bytes, File::options().write(true).create(true).truncate(true))
+}
+
+/// The same for a file that its owner alone may read.
+///
+/// # Errors
+/// As [`write_atomically`].
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
+    write_with(path, bytes, owner_only(File::options().write(true).create(true).truncate(true)))
+}
+
+/// Options by which a new file is its owner's alone.
+#[cfg(unix)]
+pub(crate) fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    options.mode(0o600)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+fn write_with(path: &Path, bytes: &[u8], options: &OpenOptions) -> Result<(), RunError> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
     let temporary = Path::new(&temporary);
-    let written = File::create(temporary).and_then(|mut file| {
+    let written = options.open(temporary).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_data()
     });

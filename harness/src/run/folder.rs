@@ -7,7 +7,7 @@
 //! | `ledger.jsonl` | the records, sorted and chained, once all are there | yes |
 //! | `objects/payloads/`, `objects/trajectories/` | bytes by hash | yes |
 //! | `tables/` | the tables | yes |
-//! | `private/` | vectors and codes, and their journal | owner only (mode 0700) |
+//! | `private/` | vectors and codes, and their journal | owner only (folders 0700, files 0600) |
 //! | `spending.jsonl` | what answers of models cost, outside every hash | yes |
 //! | `telemetry.jsonl` | timings, outside every hash | yes |
 //! | `complete.json` | written last: hashes of ledger and tables | yes |
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::{canonical_of, read_strict};
 use crate::run::error::RunError;
-use crate::run::files::{create_folder, sync_folder, write_atomically};
+use crate::run::files::{create_folder, sync_folder, write_atomically, write_private};
 use crate::run::manifest::Manifest;
 
 /// Format of `complete.json`.
@@ -177,10 +177,12 @@ impl RunFolder {
             bytes.push(b'\n');
             write_atomically(&self.path("manifest.json"), &bytes)?;
         }
-        for name in ["journal", "objects/payloads", "objects/trajectories", "tables", "private/journal"] {
+        for name in ["journal", "objects/payloads", "objects/trajectories", "tables", "private"] {
             create_folder(&self.path(name))?;
         }
         keep_private(&self.path("private"))?;
+        create_folder(&self.path("private/journal"))?;
+        keep_private(&self.path("private/journal"))?;
         sync_folder(&self.root)
     }
 
@@ -201,7 +203,7 @@ impl RunFolder {
         ledger: &[u8],
         tables: &BTreeMap<String, Vec<u8>>,
     ) -> Result<(), RunError> {
-        write_atomically(&self.certifications(), certifications)?;
+        write_private(&self.certifications(), certifications)?;
         write_atomically(&self.ledger(), ledger)?;
         let hash = |bytes: &[u8]| Hash::of("file", bytes).hex();
         let mut hashes = BTreeMap::new();

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::{CellName, PrivateRecord, Record, canonical_of, read_strict};
 use crate::run::error::RunError;
-use crate::run::files::sync_folder;
+use crate::run::files::{owner_only, sync_folder};
 
 /// What a unit of work gave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -55,6 +55,8 @@ fn line_of<T: Serialize + Clone>(unit: &str, private: usize, records: &[T]) -> V
 #[derive(Debug)]
 struct Segments {
     folder: PathBuf,
+    /// Whether segments are their owner's alone.
+    is_private: bool,
     file: Option<(PathBuf, File)>,
 }
 
@@ -92,7 +94,12 @@ impl Segments {
             Some(open) => open,
             None => {
                 let path = next_segment(&self.folder)?;
-                let file = OpenOptions::new().create_new(true).append(true).open(&path);
+                let mut options = OpenOptions::new();
+                options.create_new(true).append(true);
+                if self.is_private {
+                    owner_only(&mut options);
+                }
+                let file = options.open(&path);
                 let file = file.map_err(|error| RunError::storage("cannot create", &path, error))?;
                 sync_folder(&self.folder)?;
                 self.file.insert((path, file))
@@ -204,8 +211,8 @@ impl Journal {
                 finished.insert(unit, UnitResult { records, private });
             }
         }
-        let segments = |folder: &Path| Segments { folder: folder.to_path_buf(), file: None };
-        Ok((Journal { public: segments(public), private: segments(private) }, finished))
+        let segments = |folder: &Path, is_private| Segments { folder: folder.to_path_buf(), is_private, file: None };
+        Ok((Journal { public: segments(public, false), private: segments(private, true) }, finished))
     }
 
     /// Appends finished units and flushes them to disk, the private lines first.

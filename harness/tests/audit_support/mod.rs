@@ -16,7 +16,7 @@ use parthack::run::manifest::Manifest;
 use parthack::run::suite::Suite;
 use parthack::run::{read_ledger, read_manifest};
 use parthack::tables::{build_tables, files};
-use parthack_certifier::sealing::folder::load;
+use parthack_certifier::sealing::folder::{find_key, load};
 use parthack_env::canonical::Hash;
 use parthack_env::value::Literal;
 use serde_json::Value;
@@ -86,6 +86,7 @@ impl Audited {
             folder: self.folder.clone(),
             suite,
             certifier: &start,
+            suite_key: find_key(&sealed_folder(), &|_| None).expect("a key").map(|(key, _)| key),
             evaluator_program: PARTHACK.into(),
             recordings: self.recordings.clone(),
             probing: Probing { program: self.program.clone(), tier: self.tier },
@@ -278,6 +279,12 @@ pub(crate) fn secrets() -> Secrets {
         }
     }
     secrets
+}
+
+/// The suite's key, as its file has it.
+pub(crate) fn suite_key() -> String {
+    let text = fs::read_to_string(sealed_folder().join("suite.key")).expect("a key");
+    text.trim().to_owned()
 }
 
 /// Base64 by the standard alphabet.

@@ -10,7 +10,7 @@ use super::verdict::{How, Verdict};
 use super::{Probe, all};
 use crate::ending::{Bounds, End, Finished, Stopped};
 use crate::identity::automatic;
-use crate::policy::{Limits, Policy, Scratch};
+use crate::policy::{Limits, Network, Policy, Scratch};
 use crate::{SetUpError, Tier, spawn};
 
 /// A program that hands the arguments after its own to [`super::probe_main`].
@@ -62,9 +62,26 @@ impl ProbeResult {
 ///
 /// What the probes look for can't be planted. A probe that can't be started is a [`Verdict::NotSetUp`].
 pub fn audit(host: &Host, tier: Tier, selection: Selection) -> io::Result<Vec<ProbeResult>> {
+    audit_with(host, tier, selection, &Network::None)
+}
+
+/// The same with the network open, without the probes of it: they show nothing then.
+///
+/// # Errors
+///
+/// As for [`audit`].
+pub fn audit_with_network(host: &Host, tier: Tier, selection: Selection) -> io::Result<Vec<ProbeResult>> {
+    audit_with(host, tier, selection, &Network::All)
+}
+
+fn audit_with(host: &Host, tier: Tier, selection: Selection, network: &Network) -> io::Result<Vec<ProbeResult>> {
     let dropped = automatic().is_ok();
-    let run = |fixture: &Fixture, probe: &'static Probe| confined(fixture, host, tier, probe);
-    results(host, selection, run, |probe| probe.claimed(tier, dropped))
+    let run = |fixture: &Fixture, probe: &'static Probe| {
+        let policy = Policy { network: network.clone(), ..policy(fixture, host, tier, probe) };
+        confined(&policy, tier, probe)
+    };
+    let probes = selection.probes().filter(|probe| *network == Network::None || !probe.is_of_network());
+    results(host, probes, run, |probe| probe.claimed(tier, dropped))
 }
 
 /// Runs the same probes without a sandbox, as the user that asks: which of them can succeed here.
@@ -73,18 +90,18 @@ pub fn audit(host: &Host, tier: Tier, selection: Selection) -> io::Result<Vec<Pr
 ///
 /// What the probes look for can't be planted.
 pub fn control(host: &Host, selection: Selection) -> io::Result<Vec<ProbeResult>> {
-    results(host, selection, |fixture, probe| unconfined(fixture, host, probe), |_| false)
+    results(host, selection.probes(), |fixture, probe| unconfined(fixture, host, probe), |_| false)
 }
 
 /// Plants what the probes look for and runs each of them.
 fn results(
     host: &Host,
-    selection: Selection,
+    probes: impl Iterator<Item = &'static Probe>,
     run: impl Fn(&Fixture, &'static Probe) -> Verdict,
     claimed: impl Fn(&Probe) -> bool,
 ) -> io::Result<Vec<ProbeResult>> {
     let fixture = Fixture::plant(host)?;
-    let results = selection.probes().map(|probe| {
+    let results = probes.map(|probe| {
         let run = || run(&fixture, probe);
         let verdict = if probe.id == "file-planted-hard-link" {
             fixture.with_hard_link(run).unwrap_or_else(|errno| Verdict::NotSetUp(format!("no hard link: {errno}")))
@@ -104,6 +121,7 @@ fn policy(fixture: &Fixture, host: &Host, tier: Tier, probe: &Probe) -> Policy {
         environment: fixture.environment(scratch.as_ref().map(|scratch| scratch.path.as_path())),
         read_only: vec![fixture.public()],
         private: vec![fixture.private()],
+        hidden: if tier < Tier::Landlocked { Vec::new() } else { vec![fixture.hidden()] },
         limits: Limits { memory_bytes: 1 << 30, cpu_seconds: 1, open_files: 64, file_bytes: 1 << 20, threads: 16 },
         scratch,
         ..Policy::new(&fixture.program)
@@ -120,8 +138,8 @@ fn bounds(probe: &Probe) -> Bounds {
     Bounds { wall: Duration::from_millis(wall), output_bytes: 1 << 18, error_bytes: 1 << 18 }
 }
 
-fn confined(fixture: &Fixture, host: &Host, tier: Tier, probe: &Probe) -> Verdict {
-    let started = match spawn(&policy(fixture, host, tier, probe), tier) {
+fn confined(policy: &Policy, tier: Tier, probe: &Probe) -> Verdict {
+    let started = match spawn(policy, tier) {
         Ok(started) => started,
         Err(SetUpError::LinkedPrivateFile { path, .. }) => {
             return Verdict::Blocked(How::Refused(format!("{} has several links", path.display())));

@@ -45,6 +45,12 @@ pub(super) static PROBES: &[Probe] = &[
             read(at)
         })
     }),
+    Probe::new(
+        "file-below-public",
+        "read a private file that lies below a public folder",
+        REFUSED_BY_LANDLOCK,
+        |context| read(&context.public().join("hidden/secret")),
+    ),
     Probe::new("folder-list", "list a private folder", REFUSED_BY_LANDLOCK, |context| {
         Ok(fs::read_dir(context.private()).map(|_| Vec::new())?)
     }),

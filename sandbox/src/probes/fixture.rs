@@ -48,13 +48,14 @@ impl Fixture {
     }
 
     fn fill(host: &Host, base: &Path, secret: String) -> io::Result<Self> {
-        let (public, private) = (base.join("public"), base.join("private"));
+        let (public, private, hidden) = (base.join("public"), base.join("private"), base.join("public/hidden"));
         DirBuilder::new().mode(0o755).create(&public)?;
         fs::set_permissions(&public, fs::Permissions::from_mode(0o755))?;
-        DirBuilder::new().mode(0o700).create(&private)?;
-        DirBuilder::new().mode(0o700).create(base.join("scratch"))?;
-        for name in ["secret", "expendable"] {
-            let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(private.join(name))?;
+        for folder in [&private, &hidden, &base.join("scratch")] {
+            DirBuilder::new().mode(0o700).create(folder)?;
+        }
+        for path in [private.join("secret"), private.join("expendable"), hidden.join("secret")] {
+            let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
             file.write_all(secret.as_bytes())?;
         }
         std::os::unix::fs::symlink("../private/secret", public.join("link"))?;
@@ -132,6 +133,11 @@ impl Fixture {
 
     pub(super) fn private(&self) -> PathBuf {
         self.base.join("private")
+    }
+
+    /// A private folder below the public one.
+    pub(super) fn hidden(&self) -> PathBuf {
+        self.base.join("public/hidden")
     }
 
     /// The environment of a probe. Inside, the secret itself is known, so that a probe can tell what it has read.

@@ -14,7 +14,7 @@ mod processes;
 mod resources;
 mod verdict;
 
-pub use audit::{Host, ProbeResult, Selection, audit, control};
+pub use audit::{Host, ProbeResult, Selection, audit, audit_with_network, control};
 pub use inside::{probe_main, run_inside};
 pub use verdict::{How, Verdict};
 
@@ -108,6 +108,12 @@ impl Probe {
     const fn possible_where(mut self, condition: &'static str) -> Self {
         self.possible = Possible::Where(condition);
         self
+    }
+
+    /// Does it try the network, so that it shows nothing where that is open?
+    #[must_use]
+    pub fn is_of_network(&self) -> bool {
+        network::PROBES.iter().any(|probe| probe.id == self.id)
     }
 
     /// Is the probe claimed to be blocked at this tier?

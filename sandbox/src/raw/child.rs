@@ -13,7 +13,7 @@ use super::call;
 use super::landlock::{Beneath, add_rule};
 use crate::bpf::Program;
 use crate::error::Step;
-use crate::layout::Entry;
+use crate::layout::{COVER, Entry};
 
 /// What is mounted: where, and read-only apart from devices.
 pub(crate) struct Mounts {
@@ -83,6 +83,8 @@ const STATUS: usize = 3;
 const RULESET: usize = 4;
 const HERE: usize = libc::AT_FDCWD as isize as usize;
 const EMPTY: &CStr = c"";
+/// Options of the file system that covers a hidden folder.
+const EMPTY_FOLDER: &CStr = c"mode=0555,size=4k,nr_inodes=1";
 
 type Outcome<T = usize> = Result<T, (Step, i32)>;
 
@@ -355,6 +357,14 @@ unsafe fn mount(mounts: &Mounts, landlock: bool) -> Outcome<()> {
                 Entry::Scratch { at, options } => {
                     file_system(at, options, closed | libc::MS_NOEXEC).at(Step::Scratch)?;
                 }
+                Entry::HideFolder(at) => {
+                    let flags = closed | libc::MS_NOEXEC | libc::MS_RDONLY;
+                    covered(file_system(at, EMPTY_FOLDER, flags)).at(Step::Hide)?;
+                }
+                Entry::HideFile(at) => {
+                    let (cover, at) = (COVER.as_ptr() as usize, at.as_ptr() as usize);
+                    covered(call(libc::SYS_mount, [cover, at, 0, libc::MS_BIND as usize, 0, 0])).at(Step::Hide)?;
+                }
             }
         }
         call(libc::SYS_pivot_root, [DOT.as_ptr() as usize, DOT.as_ptr() as usize, 0, 0, 0, 0]).at(Step::Pivot)?;
@@ -372,6 +382,14 @@ unsafe fn mount(mounts: &Mounts, landlock: bool) -> Outcome<()> {
         }
     }
     Ok(())
+}
+
+/// What this user can't come to, or what is gone, needs no cover: the program is the same user without capabilities.
+fn covered(outcome: Result<usize, i32>) -> Result<usize, i32> {
+    match outcome {
+        Err(libc::EACCES | libc::ENOENT) => Ok(0),
+        outcome => outcome,
+    }
 }
 
 /// A session keyring survives a change of user and all namespaces. Where the call is absent or refused, so it is for

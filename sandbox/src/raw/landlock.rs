@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::call;
 use crate::error::Errno;
-use crate::layout::{Kind, Layout};
+use crate::layout::{Allowed, Kind, Layout};
 
 /// The rights over files that this crate names, by the kernel's bits.
 pub(crate) mod rights {
@@ -93,17 +93,21 @@ pub(crate) fn reading(version: u32, layout: &Layout, network: bool) -> Result<Ow
     let about = |path: &Path, error: Errno| (error, path.display().to_string());
     let refused = if network { BIND } else { BIND | CONNECT };
     let ruleset = ruleset(version, refused).map_err(|error| (error, "ruleset".to_owned()))?;
-    for (path, readable) in &layout.readable {
-        let mut allowed = match readable.kind {
-            Kind::Folder => rights::READ_FILE | rights::READ_DIR,
-            Kind::File => rights::READ_FILE,
-            Kind::Device => rights::READ_FILE | rights::WRITE_FILE,
+    for (path, allowed) in &layout.rules() {
+        let allowed = match allowed {
+            Allowed::Listing => rights::READ_DIR,
+            Allowed::Reading(readable) => {
+                let reading = match readable.kind {
+                    Kind::Folder => rights::READ_FILE | rights::READ_DIR,
+                    Kind::File => rights::READ_FILE,
+                    Kind::Device => rights::READ_FILE | rights::WRITE_FILE,
+                };
+                reading | if readable.execute { rights::EXECUTE } else { 0 }
+            }
         };
-        if readable.execute {
-            allowed |= rights::EXECUTE;
-        }
         let place = crate::layout::text(path).map_err(|_| about(path, Errno(libc::EINVAL)))?;
-        let flags = libc::O_PATH | libc::O_CLOEXEC;
+        // The path has no links; one that takes its place now must not be followed.
+        let flags = libc::O_PATH | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         let at = libc::AT_FDCWD as isize as usize;
         // SAFETY: the path is a string with its zero; the new descriptor is owned by nobody else.
         let parent = unsafe {
