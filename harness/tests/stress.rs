@@ -153,6 +153,23 @@ fn hostile_programs_are_survived() {
     }
 }
 
+/// What a program said before it failed stands beside its fault: on the terminal, in the folder, in JUnit.
+#[test]
+fn what_a_program_said_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = "read -r line; printf 'Traceback\\n  \\033[31mValueError: <no goal>\\n' >&2; exit 1";
+    let evaluator = script(folder.path(), "raises", body);
+    let (out, junit) = (folder.path().join("report"), folder.path().join("junit.xml"));
+    let done = stress(&evaluator, &["--out", &out.display().to_string(), "--junit", &junit.display().to_string()]);
+    assert_eq!(done.code, 5, "{}", done.err);
+    let told = "first fault of kind crashed: it ended with exit code 1 before it answered\n  | Traceback\n  |   \\u{1b}[31mValueError: <no goal>\n";
+    assert!(done.err.contains(told), "{}", done.err);
+    assert!(fs::read_to_string(out.join("faults.txt")).expect("faults").starts_with(told));
+    let junit = fs::read_to_string(&junit).expect("JUnit");
+    let (_, said) = junit.split_once("<system-err>").expect("what it said");
+    assert!(said.contains("\n  | Traceback\n  |   \\u{1b}[31mValueError: &lt;no goal&gt;\n"), "{junit}");
+}
+
 /// What a program must not reach it can't: sealed packages, other people's files, the process that started it, the network.
 #[test]
 fn programs_are_confined() {

@@ -16,7 +16,7 @@ use crate::run::suite::Suite;
 use crate::statistics::{Bootstrap, BootstrapPlan};
 use crate::stress::bars::{Bar, measures};
 use crate::stress::report::{Evidence, report};
-use crate::stress::scorer::{BuiltinScorer, Scored, Scorer, first_faults};
+use crate::stress::scorer::{BuiltinScorer, Scored, Scorer};
 use crate::stress::{files, pool, text};
 
 /// Stress-test an evaluator: any program that reads payloads and prints scores
@@ -101,9 +101,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     for note in scorer.notes() {
         eprintln!("note: {note}");
     }
-    for (code, message) in first_faults(&scores) {
-        eprintln!("first fault of kind {code}: {message}");
-    }
+    eprint!("{}", text::faults(&report));
     let json = report.json();
     let checked: Vec<(Bar, Option<f64>, bool)> = bars
         .into_iter()

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Instant;
 
-use parthack_evaluators::plugin::{FaultCode, Reply};
+use parthack_evaluators::plugin::{Fault, FaultCode, Reply};
 use serde::Serialize;
 
 use crate::ledger::{Ledger, Record, RecordedScore, ScoreRecord, Subject, canonical_of};
@@ -78,6 +78,9 @@ struct Telling<'p> {
     isolation: String,
     notes: Vec<String>,
     payloads: usize,
+    /// The first fault of each kind, with what was said beside it; it may differ from run to run, and is shown alone.
+    #[serde(skip)]
+    first: BTreeMap<&'static str, Fault>,
 }
 
 impl PluginScores {
@@ -162,6 +165,7 @@ fn ask(
             questions.iter().try_for_each(|question| send(sender, question.answered(score.clone())))?;
         }
         let mut faults: BTreeMap<&'static str, u64> = BTreeMap::new();
+        let mut first: BTreeMap<&'static str, Fault> = BTreeMap::new();
         let payloads = missing.len();
         for chunk in missing.chunks(PAYLOADS_OF_WORKER * plugin.workers.max(1)) {
             if stop.load(Ordering::SeqCst) {
@@ -176,6 +180,7 @@ fn ask(
                 let Some(score) = answer(&plugin.id, hash, reply)? else { continue };
                 if let Some(fault) = reply.fault() {
                     *faults.entry(fault.code.code()).or_default() += 1;
+                    first.entry(fault.code.code()).or_insert_with(|| fault.clone());
                 }
                 for question in questions {
                     send(sender, Done { microseconds, ..question.answered(score.clone()) })?;
@@ -189,6 +194,7 @@ fn ask(
             isolation: plugin.isolation(),
             notes: plugin.notes(),
             payloads,
+            first,
         });
     }
     tell(folder, &tellings);
@@ -228,6 +234,12 @@ fn tell(folder: &RunFolder, tellings: &[Telling<'_>]) {
         let mut text = format!("{}: {} payloads, {}", telling.evaluator, telling.payloads, telling.isolation);
         for (code, count) in &telling.faults {
             let _ = write!(text, "\n  {count} without a score: {code}");
+            if let Some(fault) = telling.first.get(code) {
+                let _ = write!(text, "\n  the first of them: {}", fault.message);
+                for line in fault.talk() {
+                    let _ = write!(text, "\n    | {line}");
+                }
+            }
         }
         for note in &telling.notes {
             let _ = write!(text, "\n  note: {note}");

@@ -7,9 +7,9 @@ use crate::run::error::RunError;
 use crate::run::files::{create_folder, write_atomically};
 use crate::stress::pool::Pool;
 use crate::stress::report::{PairScores, Report};
-use crate::stress::text::side_by_side;
+use crate::stress::text::{faults, side_by_side};
 
-/// Writes `report.json`, `report.txt`, and for the worst pair of all and of each violated relation both payloads and their steps side by side below
+/// Writes `report.json`, `report.txt`, `faults.txt` if there were faults, and for the worst pair of all and of each violated relation both payloads and their steps side by side below
 /// `pairs/`.
 ///
 /// # Errors
@@ -20,6 +20,10 @@ pub fn write(folder: &Path, report: &Report, pool: &Pool, text: &str) -> Result<
     let line = |bytes: &[u8]| [bytes, b"\n"].concat();
     write_atomically(&folder.join("report.json"), &line(&canonical_value(&report.json())))?;
     write_atomically(&folder.join("report.txt"), text.as_bytes())?;
+    let said = faults(report);
+    if !said.is_empty() {
+        write_atomically(&folder.join("faults.txt"), said.as_bytes())?;
+    }
     let write_pair = |name: &str, pair: &PairScores| -> Result<(), RunError> {
         for (side, place) in [("first", pair.first), ("second", pair.second)] {
             let bytes = pool.payloads.get(place).map(Vec::as_slice).unwrap_or_default();

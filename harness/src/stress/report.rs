@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use parthack_attacker::patterns::relations::{Expected, Relation};
+use parthack_evaluators::plugin::Fault;
 use serde_json::{Map, Value, json};
 
 use crate::exact::Ratio;
@@ -13,7 +14,7 @@ use crate::statistics::{
     RollbackCell, RollbackSummary, Score, SuiteShape, attack, honest, rollback,
 };
 use crate::stress::pool::{Place, Pool, TaskCase};
-use crate::stress::scorer::Scored;
+use crate::stress::scorer::{Scored, first_faults};
 
 /// The name of the report's format.
 pub const STRESS_FORMAT: &str = "parthack.stress/1";
@@ -111,6 +112,8 @@ pub struct Report {
     pub strategies: Vec<StrategyReport>,
     /// Faults by code, over all payloads.
     pub faults: BTreeMap<String, usize>,
+    /// The first fault of each code. What was said beside it may differ from run to run: it is in no JSON.
+    pub first_faults: BTreeMap<String, Fault>,
     /// Payloads that have no score.
     pub no_verdict: usize,
     /// Payloads that were scored.
@@ -203,8 +206,8 @@ pub fn report(evidence: &Evidence<'_>, bootstrap: &Bootstrap) -> Result<Report, 
         }
     }
     let mut faults: BTreeMap<String, usize> = BTreeMap::new();
-    for code in scores.iter().filter_map(|scored| scored.fault.clone()) {
-        *faults.entry(code).or_default() += 1;
+    for fault in scores.iter().filter_map(|scored| scored.fault.as_ref()) {
+        *faults.entry(fault.code.code().to_owned()).or_default() += 1;
     }
     Ok(Report {
         evaluator: evidence.evaluator.clone(),
@@ -222,6 +225,7 @@ pub fn report(evidence: &Evidence<'_>, bootstrap: &Bootstrap) -> Result<Report, 
         tasks,
         worst,
         faults,
+        first_faults: first_faults(scores),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use parthack_evaluators::plugin::{Fault, Reply};
 use parthack_evaluators::registry::Builtin;
 
 use crate::ledger::RecordedScore;
@@ -15,8 +16,8 @@ use crate::run::evaluators::{EvaluatorCommand, EvaluatorProcess};
 pub struct Scored {
     /// The score, or why there is none.
     pub score: RecordedScore,
-    /// The code of the fault that left it without a verdict; none where the evaluator itself gave none.
-    pub fault: Option<String>,
+    /// The fault that left it without a verdict; none where the evaluator itself gave none.
+    pub fault: Option<Fault>,
 }
 
 /// An evaluator that scores payloads.
@@ -39,12 +40,12 @@ pub trait Scorer {
     }
 }
 
-/// The first fault of each kind: its code, and what was found.
+/// The first fault of each kind, by its code.
 #[must_use]
-pub fn first_faults(scored: &[Scored]) -> BTreeMap<String, String> {
+pub fn first_faults(scored: &[Scored]) -> BTreeMap<String, Fault> {
     let mut first = BTreeMap::new();
-    for (code, score) in scored.iter().filter_map(|of| Some((of.fault.clone()?, of.score.why_not()?))) {
-        first.entry(code).or_insert_with(|| score.to_owned());
+    for fault in scored.iter().filter_map(|of| of.fault.as_ref()) {
+        first.entry(fault.code.code().to_owned()).or_insert_with(|| fault.clone());
     }
     first
 }
@@ -56,10 +57,7 @@ impl Scorer for Plugin {
     }
 
     fn score(&mut self, payloads: &[&[u8]]) -> Result<Vec<Scored>, RunError> {
-        let scored = |reply: &parthack_evaluators::plugin::Reply| Scored {
-            score: recorded(reply),
-            fault: reply.fault().map(|fault| fault.code.code().to_owned()),
-        };
+        let scored = |reply: &Reply| Scored { score: recorded(reply), fault: reply.fault().cloned() };
         Ok(self.score(payloads).iter().map(scored).collect())
     }
 

@@ -136,6 +136,19 @@ pub fn text(report: &Report, pool: &Pool, bars: &[(Bar, Option<f64>, bool)]) -> 
     Ok(out)
 }
 
+/// The first fault of each kind, and what the evaluator said beside it; empty without faults.
+#[must_use]
+pub fn faults(report: &Report) -> String {
+    let mut out = String::new();
+    for (code, fault) in &report.first_faults {
+        let _ = writeln!(out, "first fault of kind {code}: {}", fault.message);
+        for line in fault.talk() {
+            let _ = writeln!(out, "  | {line}");
+        }
+    }
+    out
+}
+
 fn told(pair: &PairScores) -> String {
     let PairScores { task, made_by, first_score, second_score, .. } = pair;
     format!("{task} by {made_by}: {} against {}", paper_decimal(*first_score), paper_decimal(*second_score))
@@ -234,6 +247,11 @@ pub fn junit(report: &Report, bars: &[(Bar, Option<f64>, bool)]) -> String {
         } else {
             let _ = writeln!(out, "<testcase classname=\"bars\" name=\"{name}\"/>");
         }
+    }
+    let said = faults(report);
+    if !said.is_empty() {
+        let lines: Vec<String> = said.lines().map(escaped).collect();
+        let _ = writeln!(out, "<system-err>{}</system-err>", lines.join("\n"));
     }
     out.push_str("</testsuite></testsuites>\n");
     out
