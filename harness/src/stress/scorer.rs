@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use parthack_evaluators::plugin::{Fault, Reply};
+use parthack_evaluators::plugin::{Fault, FaultCode, Reply};
 use parthack_evaluators::registry::Builtin;
 
 use crate::ledger::RecordedScore;
@@ -34,6 +34,11 @@ pub trait Scorer {
     /// How it was kept apart, for the report.
     fn isolation(&self) -> String;
 
+    /// Processes that failed with several payloads, which were asked again: how often, by what happened.
+    fn restarts(&self) -> BTreeMap<FaultCode, u64> {
+        BTreeMap::new()
+    }
+
     /// What the user should know, sorted.
     fn notes(&self) -> Vec<String> {
         Vec::new()
@@ -50,10 +55,23 @@ pub fn first_faults(scored: &[Scored]) -> BTreeMap<String, Fault> {
     first
 }
 
+/// A command as it can stand in a sentence: line ends and other control characters escaped.
+fn on_one_line(command: &str) -> String {
+    let mut text = String::with_capacity(command.len());
+    for character in command.chars() {
+        if character.is_control() {
+            text.extend(character.escape_default());
+        } else {
+            text.push(character);
+        }
+    }
+    text
+}
+
 /// A user's own evaluator.
 impl Scorer for Plugin {
     fn id(&self) -> String {
-        self.frozen.command.clone()
+        on_one_line(&self.frozen.command)
     }
 
     fn score(&mut self, payloads: &[&[u8]]) -> Result<Vec<Scored>, RunError> {
@@ -63,6 +81,10 @@ impl Scorer for Plugin {
 
     fn isolation(&self) -> String {
         self.isolation()
+    }
+
+    fn restarts(&self) -> BTreeMap<FaultCode, u64> {
+        self.restarts()
     }
 
     fn notes(&self) -> Vec<String> {
