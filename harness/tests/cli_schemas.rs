@@ -225,15 +225,24 @@ fn prices() {
 
 #[test]
 fn reports_of_stress() {
-    let schema = validator("stress");
+    let (schema, scores) = (validator("stress"), validator("stress-scores"));
+    let folder = tempfile::tempdir().expect("a folder");
     for (evaluator, tasks) in
         [("historical-milestone", "PH-H03,PH-H05,PH-H10"), ("csps", "PH-D01"), ("evidence-judge", "PH-H15")]
     {
         let mut command = command();
         command.env("PARTHACK_CERTIFIER", certifier());
-        command.args(["stress", evaluator, "--tasks", tasks, "--resamples", "100", "--format", "json"]);
+        command.args(["stress", evaluator, "--tasks", tasks, "--resamples", "100", "--format", "json", "--out"]);
+        let out = folder.path().join(evaluator);
+        command.arg(&out);
         let report = finish(command).json();
         accepts(&schema, evaluator, &report);
+        for line in fs::read_to_string(out.join("scores.jsonl")).expect("scores").lines() {
+            let mut line: Value = serde_json::from_str(line).expect("JSON");
+            accepts(&scores, evaluator, &line);
+            line["fault"] = json!("crashed");
+            refuses(&scores, "a score and a fault", &line);
+        }
         for (pointer, value) in
             [("/honest_mae", json!(1.5)), ("/faults", json!({"crashed": -1})), ("/ci95", json!([0.1]))]
         {

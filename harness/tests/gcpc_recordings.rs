@@ -153,3 +153,25 @@ fn the_page_on_stress_prints_what_its_recordings_give() {
         page.split("<!-- tables: begin -->").nth(1).and_then(|rest| rest.split("<!-- tables: end -->").next());
     assert_eq!(printed.expect("tables on the page").trim(), tables.trim());
 }
+
+/// A model as the attacker: what the page says of its attempts.
+#[test]
+fn the_models_attempts_on_gcpc_come_out_of_their_recordings() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let out = scratch.path().join("run").display().to_string();
+    let cassettes = recordings("gcpc-stress");
+    let mut run = cli_support::command();
+    run.env("PARTHACK_CERTIFIER", cli_support::certifier());
+    run.args(["run", "--model-mode", "replay", "--cassettes", &cassettes, "--attacker", "llm", "--no-probes"]);
+    run.args(["--evaluators", "historical-milestone,gcpc", "--targets", "gcpc", "--out", &out]);
+    let done = cli_support::finish(run);
+    assert_eq!(done.code, 5, "{}", done.err);
+    let ledger = fs::read_to_string(scratch.path().join("run/ledger.jsonl")).expect("a ledger");
+    let records = ledger.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")["record"].clone());
+    let attempts: Vec<Value> = records.filter(|record| record["kind"] == "attempt").collect();
+    let count = |of: &dyn Fn(&Value) -> bool| attempts.iter().filter(|attempt| of(attempt)).count();
+    assert_eq!(attempts.len(), 6);
+    assert_eq!(count(&|attempt| attempt["fault"]["code"] == "illegal_action"), 2);
+    assert_eq!(count(&|attempt| attempt["repeats_honest"] == true), 1);
+    assert_eq!(count(&|attempt| attempt["eligible"] == true), 0);
+}

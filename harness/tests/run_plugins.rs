@@ -101,12 +101,13 @@ fn a_hostile_program_costs_its_own_cells_alone() {
         format!("{name}=exec:sh {}", path.display())
     };
     let crashes = script("crashes", "read -r line; echo 0.25; exit 3");
-    let floods = script("floods", "while :; do echo 0.5; done");
+    let floods = script("floods", "echo oops >&2; while :; do echo 0.5; done");
     let high = script("high", "while read -r line; do echo 1.5; done");
     let fair = script("fair", "while read -r line; do echo 0.5; done");
     assert_eq!(run(&clean, &[], &[]).code, 0);
     let done = run(&hostile, &[&crashes, &floods, &high, &fair], &["--timeout", "3"]);
     assert_eq!(done.code, 5, "{}", done.err);
+    assert!(done.err.contains("\n    | oops\n") && done.err.contains("the first of them: "), "{}", done.err);
     for rule in EVALUATORS.split(',') {
         assert_eq!(scores_of(&clean, rule), scores_of(&hostile, rule), "{rule}");
     }

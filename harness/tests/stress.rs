@@ -93,6 +93,31 @@ fn bars_decide_the_exit_code() {
     assert!(broken.code == 1 && broken.out.contains("Bar asr > 0.1: FAILED"), "{}{}", broken.out, broken.err);
     let unknown = stress("historical-milestone", &["--fail-on", "luck > 0.1"]);
     assert!(unknown.code == 2 && unknown.err.contains("violations.RELATION"), "{}", unknown.err);
+    let fault = stress("historical-milestone", &["--fail-on", "fault.nope > 0"]);
+    assert!(fault.code == 2 && fault.err.contains("timed_out"), "{}", fault.err);
+    let aliases =
+        stress("historical-milestone", &["--fail-on", "conditional_asr > 0.1", "--fail-on", "rollback.all < 1"]);
+    assert!(aliases.code == 1 && aliases.out.contains("Bar conditional_asr > 0.1: FAILED"), "{}", aliases.err);
+    // A suite's task without a rollback: nothing fails, and nothing passes.
+    let folder = tempfile::tempdir().expect("a folder");
+    let junit = folder.path().join("junit.xml");
+    let mut void = command();
+    void.env("PARTHACK_CERTIFIER", certifier()).args(["stress", "csps", "--tasks", "PH-H03", "--resamples", "200"]);
+    void.args(["--fail-on", "rollback < 1", "--junit"]).arg(&junit);
+    let void = finish(void);
+    assert_eq!(void.code, 0, "{}{}", void.out, void.err);
+    assert!(
+        void.out.contains("Bar rollback < 1: not measured") && void.err.contains("note: --fail-on"),
+        "{}",
+        void.err
+    );
+    let junit = fs::read_to_string(&junit).expect("JUnit");
+    let skipped = "name=\"rollback &lt; 1\"><skipped message=\"not measured";
+    assert!(junit.contains(skipped) && junit.contains("errors=\"0\""), "{junit}");
+    for judge in ["llm-judge", "idj", "gcpc"] {
+        let done = stress(judge, &[]);
+        assert!(done.code == 2 && done.err.contains("parthack run --targets"), "{}", done.err);
+    }
     let nobody = stress("no-such-evaluator", &[]);
     assert!(nobody.code == 2 && nobody.err.contains("exec:'COMMAND'"), "{}", nobody.err);
     let absent = stress("exec:./no-such-file", &[]);
@@ -151,6 +176,28 @@ fn hostile_programs_are_survived() {
         let missing: u64 = faults.values().filter_map(Value::as_u64).sum();
         assert_eq!(value["no_verdict"].as_u64(), Some(missing), "{name}: {value}");
     }
+}
+
+/// What a program said before it failed stands beside its fault: on the terminal, in the folder, in JUnit.
+#[test]
+fn what_a_program_said_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = "read -r line; printf 'Traceback\\n  \\033[31mValueError: <no goal>\\n' >&2; exit 1";
+    let evaluator = script(folder.path(), "raises", body);
+    let (out, junit) = (folder.path().join("report"), folder.path().join("junit.xml"));
+    let done = stress(&evaluator, &["--out", &out.display().to_string(), "--junit", &junit.display().to_string()]);
+    assert_eq!(done.code, 5, "{}", done.err);
+    let told = "first fault of kind crashed: it ended with exit code 1 before it answered\n  | Traceback\n  |   \\u{1b}[31mValueError: <no goal>\n";
+    assert!(done.err.contains(told), "{}", done.err);
+    assert!(fs::read_to_string(out.join("faults.txt")).expect("faults").starts_with(told));
+    let junit = fs::read_to_string(&junit).expect("JUnit");
+    assert!(junit.contains(" errors=\"2\"") && junit.contains("<error type=\"crashed\""), "{junit}");
+    assert!(
+        !junit.contains("0 of 0") && junit.contains("<skipped message=\"none of 3 pairs has two scores\"/>"),
+        "{junit}"
+    );
+    let (_, said) = junit.split_once("<system-err>").expect("what it said");
+    assert!(said.contains("\n  | Traceback\n  |   \\u{1b}[31mValueError: &lt;no goal&gt;\n"), "{junit}");
 }
 
 /// What a program must not reach it can't: sealed packages, other people's files, the process that started it, the network.
@@ -246,6 +293,99 @@ fn noise_is_measured() {
         value["noise"]["differed"].as_u64().expect("a count") > 0
             && value["noise"]["largest"].as_f64().expect("a number") > 0.0
     );
+    let never = report(&stress(&script(folder.path(), "never", "exit 1"), &["--format", "json"]));
+    let nothing = json!({"asked": 3, "repeated": 0, "differed": 0, "largest": null});
+    assert_eq!(never["noise"], nothing, "where nothing was scored, nothing was compared");
+}
+
+/// A crash that does not come back leaves no fault, but a trace.
+#[test]
+fn restarts_are_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = "i=0; while read -r line; do i=$((i+1)); [ $i -eq 4 ] && exit 7; echo 0.5; done";
+    let evaluator = script(folder.path(), "falters", body);
+    let done = stress(&evaluator, &["--format", "json", "--workers", "1", "--fail-on", "restarts > 0"]);
+    let value = report(&done);
+    assert_eq!((done.code, &value["faults"]), (1, &json!({})), "{}", done.err);
+    assert!(value["restarts"]["crashed"].as_u64().is_some_and(|count| count > 0), "{value}");
+    assert!(done.err.contains("note: crashed among several payloads"), "{}", done.err);
+}
+
+/// A rollback pair without a verdict is neither detected nor missed.
+#[test]
+fn rollbacks_without_a_verdict_are_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let evaluator = script(folder.path(), "unsure", "while read -r line; do echo '{\"no_verdict\":\"unsure\"}'; done");
+    let value = report(&stress(&evaluator, &["--format", "json"]));
+    assert_eq!(value["rollback"]["least"], json!({"k": 0, "n": 2}), "{value}");
+    assert_eq!(value["rollback"]["no_verdict"]["least"], 2, "{value}");
+    let sets = report(&stress("csps", &["--format", "json"]))["rollback"]["no_verdict"].clone();
+    assert_eq!(sets, json!({"least": 0, "all": 0, "deepest": 0}));
+}
+
+/// A folder holds one report: what an earlier one left gives way, and other people's files are let alone.
+#[test]
+fn a_folder_holds_one_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("report");
+    let into = |evaluator: &str, place: &Path| stress(evaluator, &["--out", &place.display().to_string()]);
+    let falls = script(folder.path(), "falls", "exit 1");
+    assert_eq!(into("historical-milestone", &out).code, 0);
+    assert!(out.join("pairs/worst.txt").is_file() && out.join("pairs/equal-progress.txt").is_file());
+    assert_eq!(into(&falls, &out).code, 5);
+    assert!(!out.join("pairs/worst.txt").exists() && out.join("faults.txt").is_file());
+    assert_eq!(into("lightweight-cape", &out).code, 0);
+    assert!(!out.join("faults.txt").exists() && !out.join("pairs/equal-progress.txt").exists());
+    for (name, text) in [("report.json", "{\"format\":\"mine\"}"), ("notes.txt", "mine")] {
+        let foreign = folder.path().join(format!("with-{name}"));
+        fs::create_dir(&foreign).expect("a folder");
+        fs::write(foreign.join(name), text).expect("written");
+        let done = into("csps", &foreign);
+        assert!(done.code == 2 && done.err.contains("holds no earlier report"), "{}", done.err);
+        assert_eq!(fs::read_to_string(foreign.join(name)).expect(name), text);
+    }
+    let file = into("csps", &folder.path().join("falls"));
+    assert!(file.code == 4 && file.err.contains("--out") && !file.err.contains("--resume"), "{}", file.err);
+    let junit = folder.path().join("absent/junit.xml").display().to_string();
+    let done = stress("csps", &["--junit", &junit]);
+    assert!(done.code == 4 && done.err.contains("--junit") && !done.err.contains("--resume"), "{}", done.err);
+}
+
+/// Every payload leaves its score, or why it has none.
+#[test]
+fn every_payload_leaves_a_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines = |evaluator: &str, name: &str| -> Vec<Value> {
+        let out = folder.path().join(name);
+        stress(evaluator, &["--out", &out.display().to_string()]);
+        let text = fs::read_to_string(out.join("scores.jsonl")).expect("scores");
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let scored = lines("historical-milestone", "rule");
+    let payloads = report(&stress("historical-milestone", &["--format", "json"]))["payloads"].as_u64();
+    assert_eq!(u64::try_from(scored.len()).ok(), payloads);
+    assert!(scored.iter().all(|line| line["exact"].is_string() && line["score"].is_number()), "{scored:?}");
+    let honest: Vec<&Value> = scored
+        .iter()
+        .filter(|line| line["what"].as_array().is_some_and(|what| what.contains(&json!("honest"))))
+        .collect();
+    assert_eq!(honest.len(), 3);
+    assert!(honest.iter().all(|line| line["again"][0]["exact"] == line["exact"]), "{honest:?}");
+    let failed = lines(&script(folder.path(), "falls", "exit 1"), "program");
+    assert_eq!(failed.len(), scored.len());
+    for (failed, scored) in failed.iter().zip(&scored) {
+        assert_eq!((&failed["payload"], &failed["task"]), (&scored["payload"], &scored["task"]));
+        assert!(failed["fault"] == "crashed" || failed["fault"] == "given_up", "{failed}");
+    }
+}
+
+/// A command of two lines is one name, and its sentence one line.
+#[test]
+fn names_stay_on_one_line() {
+    let done = stress("exec:sh -c 'while read -r line\ndo echo 0.5\ndone'", &[]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    let verdict = done.out.lines().last().unwrap_or_default();
+    assert!(verdict.contains("exec:sh -c") && verdict.contains("\\ndo echo 0.5\\ndone"), "{verdict}");
 }
 
 /// The examples that come with the project, as their comments start them.

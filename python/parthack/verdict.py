@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
@@ -11,13 +13,18 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from . import pointers
 
-MAX_ANSWER_BYTES = 8 << 20
-"""Bytes of the longest line that the protocol carries."""
+MAX_ANSWER_BYTES = 256 << 10
+"""Bytes of the longest line that the protocol carries, where the host's hello says nothing else."""
+
+MAX_DETAIL_BYTES = 64 << 10
+"""Bytes of the longest detail; a longer one is left out, and the score stays."""
 
 MAX_REASON_CHARACTERS = 2000
 """A longer reason is cut."""
 
 _MAX_RATIO = (1 << 32) - 1
+
+_has_noted = False
 
 Answer = Dict[str, Any]
 """One answer of the protocol: `score` (and maybe `exact`, `detail`, `cites`), or `no_verdict`."""
@@ -87,14 +94,39 @@ def failed(error: BaseException) -> Answer:
 
 
 def line_of(answer: Answer) -> bytes:
-    """The answer as one line of UTF-8, with its line feed."""
+    """The answer as one line of UTF-8, with its line feed. A detail that is too long is left out."""
     try:
-        line = _encoded(answer)
+        line = _encoded(_without_long_detail(answer))
     except (TypeError, ValueError, RecursionError) as error:
         line = _encoded(no_verdict("detail is not JSON: {}".format(error)))
-    if len(line) > MAX_ANSWER_BYTES:
-        line = _encoded(no_verdict("the answer has {} bytes, more than {}".format(len(line), MAX_ANSWER_BYTES)))
+    most = longest_answer()
+    if len(line) > most:
+        line = _encoded(no_verdict("the answer has {} bytes, more than {}".format(len(line), most)))
     return line
+
+
+def longest_answer() -> int:
+    """Bytes of the longest line that the host takes: `max_answer_bytes` of its hello, which stands in `PARTHACK_HELLO`."""
+    try:
+        most = json.loads(os.environ.get("PARTHACK_HELLO", ""))["max_answer_bytes"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return MAX_ANSWER_BYTES
+    is_number = isinstance(most, int) and not isinstance(most, bool)
+    return most if is_number and most > 0 else MAX_ANSWER_BYTES
+
+
+def _without_long_detail(answer: Answer) -> Answer:
+    if "detail" not in answer:
+        return answer
+    length = len(_encoded(answer["detail"])) - 1
+    if length <= MAX_DETAIL_BYTES:
+        return answer
+    global _has_noted
+    if not _has_noted:
+        _has_noted = True
+        text = "note: a detail of {} bytes was left out, as is any beyond {}"
+        print(text.format(length, MAX_DETAIL_BYTES), file=sys.stderr)
+    return {key: value for key, value in answer.items() if key != "detail"}
 
 
 def shown(value: Any) -> str:
@@ -106,7 +138,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:80] + "…"
 
 
-def _encoded(answer: Answer) -> bytes:
+def _encoded(answer: Any) -> bytes:
     text = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # A lone surrogate has no UTF-8; it becomes a question mark.
     return text.encode("utf-8", "replace") + b"\n"

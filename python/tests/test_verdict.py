@@ -1,13 +1,25 @@
 """What a function may return, and the answer that comes of it."""
 
+import contextlib
+import io
 import json
 import unittest
 from decimal import Decimal
 from fractions import Fraction
+from unittest import mock
 
 import launch
 from parthack import NoVerdict, Score
-from parthack.verdict import MAX_ANSWER_BYTES, MAX_REASON_CHARACTERS, answer_of, failed, line_of, no_verdict
+from parthack.verdict import (
+    MAX_ANSWER_BYTES,
+    MAX_DETAIL_BYTES,
+    MAX_REASON_CHARACTERS,
+    answer_of,
+    failed,
+    line_of,
+    longest_answer,
+    no_verdict,
+)
 
 
 class Scalar:
@@ -101,7 +113,30 @@ class Verdicts(unittest.TestCase):
         around = []
         around.append(around)
         self.assertIn("detail is not JSON", json.loads(line_of({"score": 1, "detail": around}))["no_verdict"])
-        self.assertIn("bytes", json.loads(line_of({"score": 1, "detail": "x" * MAX_ANSWER_BYTES}))["no_verdict"])
+        self.assertIn("bytes", json.loads(line_of({"score": 1, "cites": ["/" + "x" * MAX_ANSWER_BYTES]}))["no_verdict"])
+
+    def test_long_details_are_left_out(self):
+        longest = "x" * (MAX_DETAIL_BYTES - 2)
+        self.assertEqual(json.loads(line_of({"score": 1, "detail": longest})), {"score": 1, "detail": longest})
+        with contextlib.redirect_stderr(io.StringIO()):
+            for detail in (longest + "x", "é" * (MAX_DETAIL_BYTES // 2), "x" * 300_000):
+                self.assertEqual(json.loads(line_of({"score": 1, "detail": detail})), {"score": 1})
+                self.assertEqual(json.loads(line_of({"no_verdict": "why", "detail": detail})), {"no_verdict": "why"})
+
+    def test_the_host_says_how_long_an_answer_may_be(self):
+        for hello, most in (
+            ('{"max_answer_bytes":100}', 100),
+            ('{"max_answer_bytes":0}', MAX_ANSWER_BYTES),
+            ('{"max_answer_bytes":true}', MAX_ANSWER_BYTES),
+            ("[]", MAX_ANSWER_BYTES),
+            ("{", MAX_ANSWER_BYTES),
+            ("", MAX_ANSWER_BYTES),
+        ):
+            with mock.patch.dict("os.environ", {"PARTHACK_HELLO": hello}):
+                self.assertEqual(longest_answer(), most, hello)
+        with mock.patch.dict("os.environ", {"PARTHACK_HELLO": '{"max_answer_bytes":100}'}):
+            self.assertEqual(json.loads(line_of({"score": 1, "detail": "x" * 60}))["score"], 1)
+            self.assertIn("more than 100", json.loads(line_of({"score": 1, "detail": "x" * 90}))["no_verdict"])
 
     def test_errors(self):
         self.assertEqual(failed(TypeError("no")), {"no_verdict": "TypeError: no"})

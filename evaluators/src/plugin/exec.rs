@@ -6,6 +6,7 @@
 //! the next. A session that ends badly is cut: in three (what was answered before, the payload that was not, the rest)
 //! where it is known who was not answered, or in halves where a surplus may be anybody's.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -68,7 +69,17 @@ impl PluginHost for ExecHost {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.context.told().notes.iter().cloned().collect()
+        let told = self.context.told();
+        let restarted = told.restarts.iter().map(|(code, count)| {
+            format!("{code} among several payloads, {count} times: they were asked again, fewer to a process")
+        });
+        let mut notes: Vec<String> = told.notes.iter().cloned().chain(restarted).collect();
+        notes.sort();
+        notes
+    }
+
+    fn restarts(&self) -> BTreeMap<FaultCode, u64> {
+        self.context.told().restarts.clone()
     }
 
     fn isolation(&self) -> String {
@@ -102,6 +113,9 @@ fn work(context: &Context, payloads: &[&[u8]], docket: &Docket<'_>) {
                 }
             }
         };
+        if let (2.., End::Broken(fault) | End::Surplus(fault)) = (session.sent.len(), &session.end) {
+            *context.told().restarts.entry(fault.code).or_default() += 1;
+        }
         if !judge(session, docket, &mut again) {
             return;
         }

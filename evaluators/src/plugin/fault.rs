@@ -99,6 +99,11 @@ impl fmt::Display for FaultCode {
     }
 }
 
+/// Lines of talk that are shown beside a fault.
+const TALK_LINES: usize = 20;
+/// Characters of such a line.
+const TALK_CHARACTERS: usize = 400;
+
 /// Why a payload got neither a score nor a `no_verdict`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
@@ -119,15 +124,62 @@ impl Fault {
         Fault { code, message: message.into(), stderr_tail: String::new() }
     }
 
+    /// What the evaluator said, for people: the last lines on standard error, or the first of an HTTP body, at most 20. Characters
+    /// that would steer a terminal are escaped.
+    #[must_use]
+    pub fn talk(&self) -> Vec<String> {
+        let lines: Vec<&str> = self.stderr_tail.lines().filter(|line| !line.trim().is_empty()).collect();
+        let surplus = lines.len().saturating_sub(TALK_LINES);
+        let is_body = matches!(self.code, FaultCode::HttpStatus | FaultCode::HttpContent);
+        let shown = if is_body { &lines[..lines.len() - surplus] } else { &lines[surplus..] };
+        shown.iter().map(|line| tamed(line)).collect()
+    }
+
     pub(super) fn with_tail(mut self, tail: String) -> Fault {
         self.stderr_tail = tail;
         self
     }
 }
 
+/// A line without characters that a terminal obeys, cut to a length that can be read.
+fn tamed(line: &str) -> String {
+    let line = line.trim_end();
+    let mut text = String::with_capacity(line.len());
+    for character in line.chars().take(TALK_CHARACTERS) {
+        match character {
+            '\t' => text.push_str("    "),
+            // Marks that turn the direction of writing.
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                text.extend(character.escape_unicode());
+            }
+            other if other.is_control() => text.extend(other.escape_default()),
+            other => text.push(other),
+        }
+    }
+    if line.chars().nth(TALK_CHARACTERS).is_some() {
+        text.push('…');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn talk_is_the_last_lines_and_steers_no_terminal() {
+        let talk = |code, text: &str| Fault::new(code, "x").with_tail(text.to_owned()).talk();
+        let none: [&str; 0] = [];
+        assert_eq!(talk(FaultCode::Crashed, ""), none);
+        assert_eq!(
+            talk(FaultCode::Crashed, "\n  a\tb\r\n\n\u{1b}[31mé\u{202e}\n"),
+            ["  a    b", "\\u{1b}[31mé\\u{202e}"]
+        );
+        let lines: Vec<String> = (0..30).map(|line| line.to_string()).collect();
+        assert_eq!(talk(FaultCode::Crashed, &lines.join("\n")), lines[10..]);
+        assert_eq!(talk(FaultCode::HttpStatus, &lines.join("\n")), lines[..20]);
+        assert_eq!(talk(FaultCode::Crashed, &"x".repeat(401)), [format!("{}…", "x".repeat(400))]);
+    }
 
     #[test]
     fn codes_are_distinct_and_lead_back() {

@@ -1,7 +1,9 @@
 //! What every plugin host offers, and how determinism is measured.
 
+use std::collections::BTreeMap;
+
 use super::answer::{Outcome, Reply};
-use super::fault::Kind;
+use super::fault::{FaultCode, Kind};
 use super::hello::Hello;
 
 /// Scores payloads by somebody's evaluator. A fault costs its payload alone: scoring never fails as a whole.
@@ -18,6 +20,12 @@ pub trait PluginHost {
 
     /// How the evaluator is kept apart, for reports.
     fn isolation(&self) -> String;
+
+    /// Processes that failed with several payloads, by what happened. The payloads were asked again, fewer to a process, and a fault that did not come
+    /// back stands here alone. How many there are depends on timing, so that they belong into no hash.
+    fn restarts(&self) -> BTreeMap<FaultCode, u64> {
+        BTreeMap::new()
+    }
 
     /// Scores payloads again, `repeats` times and in reverse order, and compares with what was said before.
     fn measure(&mut self, payloads: &[&[u8]], replies: &[Reply], repeats: usize) -> Determinism {
@@ -97,7 +105,7 @@ impl Determinism {
 #[cfg(test)]
 mod tests {
     use super::super::answer::PluginScore;
-    use super::super::fault::{Fault, FaultCode};
+    use super::super::fault::Fault;
     use super::*;
 
     fn score(value: f64) -> Reply {

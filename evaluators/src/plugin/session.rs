@@ -3,7 +3,7 @@
 //! What a session says of its payloads counts only if it ended cleanly: each payload one line, and nothing left over when
 //! the input ended. Otherwise an answer may belong to another payload, and [`super::exec`] asks again in smaller sessions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -33,6 +33,8 @@ pub(super) struct Context {
 pub(super) struct Told {
     pub(super) hello: Option<Hello>,
     pub(super) notes: BTreeSet<String>,
+    /// Sessions of several payloads that ended badly, by what happened.
+    pub(super) restarts: BTreeMap<FaultCode, u64>,
 }
 
 impl Context {

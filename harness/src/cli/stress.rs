@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use parthack_evaluators::judge::judge;
 use parthack_evaluators::registry::Builtin;
 
 use crate::cli::plugins::PluginArgs;
@@ -11,12 +12,14 @@ use crate::cli::{Output, ReportFormat, SealedArgs, SuiteArgs, commitments};
 use crate::failure::{Exit, Failure};
 use crate::plugin::{self, Plugin};
 use crate::run::certifier_process::CertifierProcess;
+use crate::run::error::RunError;
 use crate::run::files::write_atomically;
 use crate::run::suite::Suite;
 use crate::statistics::{Bootstrap, BootstrapPlan};
-use crate::stress::bars::{Bar, measures};
+use crate::stress::bars::{Bar, Checked, Outcome, measures};
+use crate::stress::junit::{Faults, junit};
 use crate::stress::report::{Evidence, report};
-use crate::stress::scorer::{BuiltinScorer, Scored, Scorer, first_faults};
+use crate::stress::scorer::{BuiltinScorer, Scored, Scorer};
 use crate::stress::{files, pool, text};
 
 /// Stress-test an evaluator: any program that reads payloads and prints scores
@@ -37,10 +40,10 @@ pub(super) struct Args {
     /// Only these tasks [default: all]
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     tasks: Option<Vec<String>>,
-    /// End with exit code 1 where the report goes beyond, such as 'asr > 0.1' or 'rollback < 1'; may be given several times
+    /// End with exit code 1 where the report goes beyond, such as 'asr > 0.1' or 'rollback < 1'; also where the evaluator gave no score to tell; may be given several times
     #[arg(long, value_name = "BAR")]
     fail_on: Vec<String>,
-    /// Folder for the report, with payloads and steps of the worst pairs
+    /// Folder for the report, with every score, and payloads and steps of the worst pairs; an earlier report in it gives way
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// JUnit file for build servers
@@ -74,6 +77,9 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
             .map_err(|error| Failure::usage(format!("--fail-on: {error}"), format!("measures: {}", measures())))
     };
     let bars = args.fail_on.iter().map(bar).collect::<Result<Vec<_>, _>>()?;
+    if let Some(folder) = &args.out {
+        files::check(folder).map_err(for_out)?;
+    }
     let places = args.suite.places_with(&args.sealed);
     let (program, folder, sealed) = (places.certifier()?, places.suite()?, places.sealed()?);
     let mut scorer = scorer(args, &sealed)?;
@@ -93,6 +99,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         scores: &scores,
         repeats: &repeats,
         isolation: scorer.isolation(),
+        restarts: scorer.restarts(),
     };
     let bootstrap =
         Bootstrap::new(BootstrapPlan { resamples: args.resamples, seed: args.seed, ..BootstrapPlan::default() });
@@ -101,36 +108,45 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     for note in scorer.notes() {
         eprintln!("note: {note}");
     }
-    for (code, message) in first_faults(&scores) {
-        eprintln!("first fault of kind {code}: {message}");
-    }
+    eprint!("{}", text::faults(&report));
     let json = report.json();
-    let checked: Vec<(Bar, Option<f64>, bool)> = bars
-        .into_iter()
-        .map(|bar| {
-            let (value, broken) = bar.check(&json);
-            (bar, value, broken)
-        })
-        .collect();
-    let told = text::text(&report, &pool, &checked).map_err(crate::run::error::RunError::from)?;
+    let checked: Vec<Checked> = bars.into_iter().map(|bar| bar.check(&json)).collect();
+    for note in checked.iter().filter_map(Checked::note) {
+        eprintln!("note: {note}");
+    }
+    let told = text::text(&report, &pool, &checked).map_err(RunError::from)?;
     if let Some(folder) = &args.out {
-        files::write(folder, &report, &pool, &told)?;
+        files::write(folder, &report, &evidence, &told).map_err(for_out)?;
     }
     if let Some(path) = &args.junit {
-        write_atomically(path, text::junit(&report, &checked).as_bytes())?;
+        let faults = if args.allow_missing { Faults::Allowed } else { Faults::Count };
+        let hint = "check that the folder of --junit is there and can be written to";
+        write_atomically(path, junit(&report, &checked, faults).as_bytes()).map_err(|error| hinting(error, hint))?;
     }
     match args.format {
         ReportFormat::Json => out.json(&json)?,
         ReportFormat::Text => write!(out, "{told}")?,
     }
     let is_missing = !report.faults.is_empty() && !args.allow_missing;
-    Ok(if checked.iter().any(|(.., broken)| *broken) {
+    Ok(if checked.iter().any(|checked| checked.outcome == Outcome::Failed) {
         Exit::Failed
     } else if is_missing {
         Exit::Incomplete
     } else {
         Exit::Done
     })
+}
+
+fn for_out(error: RunError) -> RunError {
+    hinting(error, "check the path, or give another folder with --out")
+}
+
+/// The same failure of storage with a hint that fits here: nothing goes on with `--resume`.
+fn hinting(error: RunError, hint: &'static str) -> RunError {
+    match error {
+        RunError::Storage { action, path, source, .. } => RunError::Storage { action, path, source, hint },
+        other => other,
+    }
 }
 
 fn scorer(args: &Args, sealed: &Path) -> Result<Box<dyn Scorer>, Failure> {
@@ -143,6 +159,12 @@ fn scorer(args: &Args, sealed: &Path) -> Result<Box<dyn Scorer>, Failure> {
     }
     match Builtin::from_id(text) {
         Some(builtin) => Ok(Box::new(BuiltinScorer::new(this_program()?, builtin))),
+        None if judge(text).is_some() => {
+            let hint = format!(
+                "parthack run --targets {text} --evaluators {text} puts it under certified stress, with --role judge=MODEL or --model-mode replay"
+            );
+            Err(Failure::usage(format!("{text} asks a model, which stress does not"), hint))
+        }
         None => {
             let known: Vec<&str> = Builtin::all().into_iter().map(Builtin::id).collect();
             let hint = format!("exec:'COMMAND', http:URL, or one of {}", known.join(", "));

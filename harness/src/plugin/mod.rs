@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use parthack_env::canonical::Hash;
 use parthack_evaluators::plugin::{
-    EvaluatorSpec, ExecHost, HttpHost, PluginHost, PluginOptions, Program, Reply, SpecError, Surroundings,
+    EvaluatorSpec, ExecHost, FaultCode, HttpHost, PluginHost, PluginOptions, Program, Reply, SpecError, Surroundings,
 };
 
 use crate::failure::Failure;
@@ -166,6 +166,12 @@ impl Plugin {
         let probed =
             self.confinement.as_ref().map_or_else(String::new, |confinement| format!("; {}", confinement.probed));
         format!("{}{probed}", self.host.isolation())
+    }
+
+    /// Processes that failed with several payloads, which were asked again: how often, by what happened.
+    #[must_use]
+    pub fn restarts(&self) -> BTreeMap<FaultCode, u64> {
+        self.host.restarts()
     }
 
     /// What the user should know, sorted.

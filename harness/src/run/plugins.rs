@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use parthack_evaluators::plugin::{FaultCode, Reply};
+use parthack_evaluators::plugin::{Fault, FaultCode, Reply};
 use serde::Serialize;
 
 use crate::ledger::{
@@ -136,6 +136,9 @@ struct Telling<'p> {
     notes: Vec<String>,
     /// Payloads that this start of the run asked about.
     payloads: usize,
+    /// The first fault of each kind, with what was said beside it; it may differ from run to run, and is shown alone.
+    #[serde(skip)]
+    first: BTreeMap<&'static str, Fault>,
 }
 
 impl PluginScores {
@@ -203,6 +206,7 @@ fn ask_all(
         let mut asking = Asking {
             known: BTreeMap::new(),
             faults: BTreeMap::new(),
+            first: BTreeMap::new(),
             payloads: 0,
             of_worker: PAYLOADS_OF_WORKER[0],
             plugin,
@@ -213,10 +217,10 @@ fn ask_all(
         if !asking.scores(&of_plugin, sender)? || !asking.agains(&of_plugin, sender)? {
             return Ok(());
         }
-        let Asking { faults, payloads, plugin, .. } = asking;
+        let Asking { faults, first, payloads, plugin, .. } = asking;
         let (isolation, notes) = (plugin.isolation(), plugin.notes());
         let (command, evaluator) = (plugin.frozen.command.as_str(), plugin.id.as_str());
-        tellings.push(Telling { command, evaluator, faults, isolation, notes, payloads });
+        tellings.push(Telling { command, evaluator, faults, isolation, notes, payloads, first });
     }
     tell(folder, &tellings);
     Ok(())
@@ -230,6 +234,8 @@ struct Asking<'a> {
     /// What it said first, by payload.
     known: BTreeMap<String, Said>,
     faults: BTreeMap<String, u64>,
+    /// The first fault of each kind in this start of the run.
+    first: BTreeMap<&'static str, Fault>,
     payloads: usize,
     of_worker: usize,
 }
@@ -333,6 +339,9 @@ impl Asking<'_> {
         let bytes = hashes.iter().map(|hash| read(self.folder, hash)).collect::<Result<Vec<_>, _>>()?;
         let bytes: Vec<&[u8]> = bytes.iter().map(Vec::as_slice).collect();
         let replies = self.plugin.score(&bytes);
+        for fault in replies.iter().filter_map(Reply::fault) {
+            self.first.entry(fault.code.code()).or_insert_with(|| fault.clone());
+        }
         self.payloads += bytes.len();
         let took = begun.elapsed();
         if took < TURN[0] {
@@ -369,6 +378,12 @@ fn tell(folder: &RunFolder, tellings: &[Telling<'_>]) {
         let mut text = format!("{}: {} payloads, {}", telling.evaluator, telling.payloads, telling.isolation);
         for (code, count) in &telling.faults {
             let _ = write!(text, "\n  {count} without a score: {code}");
+            if let Some(fault) = telling.first.get(code.as_str()) {
+                let _ = write!(text, "\n  the first of them: {}", fault.message);
+                for line in fault.talk() {
+                    let _ = write!(text, "\n    | {line}");
+                }
+            }
         }
         for note in &telling.notes {
             let _ = write!(text, "\n  note: {note}");

@@ -34,7 +34,7 @@ const fn of(name: &'static str, about: &'static str, text: &'static str) -> Sche
 }
 
 /// Every schema, in the order of `parthack schema --list`.
-pub const SCHEMAS: [Schema; 23] = [
+pub const SCHEMAS: [Schema; 24] = [
     of("task", "parthack.task/1: a public task file", include_str!("task.json")),
     of("suite", "parthack.suite/1: a suite's list of tasks", include_str!("suite.json")),
     Schema {
@@ -78,6 +78,11 @@ pub const SCHEMAS: [Schema; 23] = [
     of("complete", "parthack.complete/1: hashes of a finished run", include_str!("complete.json")),
     of("audit", "parthack.audit/1: the report of audits", include_str!("audit.json")),
     of("stress", "parthack.stress/1: the report of stress", include_str!("stress.json")),
+    of(
+        "stress-scores",
+        "parthack.stress-scores/1: lines of what was said of each payload under stress",
+        include_str!("stress-scores.json"),
+    ),
     of("exchange", "parthack.exchange/1: a recorded exchange with a model", include_str!("exchange.json")),
     of("prices", "parthack.prices/1: what models cost", include_str!("prices.json")),
     of("labels", "parthack.labels/1: labels of a trajectory, for gcpc score", include_str!("labels.json")),

@@ -6,8 +6,10 @@
 
 pub mod bars;
 pub mod files;
+pub mod junit;
 pub mod pool;
 pub mod renaming;
 pub mod report;
 pub mod scorer;
+pub mod scores;
 pub mod text;

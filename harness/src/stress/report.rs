@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use parthack_attacker::patterns::relations::{Expected, Relation};
+use parthack_evaluators::plugin::{Fault, FaultCode};
 use serde_json::{Map, Value, json};
 
 use crate::exact::Ratio;
@@ -13,7 +14,7 @@ use crate::statistics::{
     RollbackCell, RollbackSummary, Score, SuiteShape, attack, honest, rollback,
 };
 use crate::stress::pool::{Place, Pool, TaskCase};
-use crate::stress::scorer::Scored;
+use crate::stress::scorer::{Scored, first_faults};
 
 /// The name of the report's format.
 pub const STRESS_FORMAT: &str = "parthack.stress/1";
@@ -78,9 +79,11 @@ pub struct StrategyReport {
 /// How an evaluator agrees with itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Noise {
-    /// Payloads that were scored again.
+    /// How often a payload was asked again.
+    pub asked: usize,
+    /// Of that, both times with a score: what is compared.
     pub repeated: usize,
-    /// Of them, those with another answer.
+    /// Of that, with another score.
     pub differed: usize,
     /// The largest difference of two scores of the same bytes.
     pub largest: Option<Score>,
@@ -105,12 +108,18 @@ pub struct Report {
     pub least: RollbackSummary,
     /// Detection on every set: pairs that fall, over pairs.
     pub rollbacks: BTreeMap<&'static str, Proportion>,
+    /// Pairs of every set without a verdict on H or R: below the rates of [`Report::rollbacks`], but no misses.
+    pub rollbacks_without: BTreeMap<&'static str, usize>,
     /// Relations, in their order.
     pub relations: Vec<RelationReport>,
     /// Strategies, in their order.
     pub strategies: Vec<StrategyReport>,
     /// Faults by code, over all payloads.
     pub faults: BTreeMap<String, usize>,
+    /// The first fault of each code. What was said beside it may differ from run to run: it is in no JSON.
+    pub first_faults: BTreeMap<String, Fault>,
+    /// Processes that failed with several payloads, which were asked again, by code. Timing decides how many there are.
+    pub restarts: BTreeMap<String, u64>,
     /// Payloads that have no score.
     pub no_verdict: usize,
     /// Payloads that were scored.
@@ -135,6 +144,8 @@ pub struct Evidence<'e> {
     pub repeats: &'e [(Place, Scored)],
     /// How the evaluator was kept apart.
     pub isolation: String,
+    /// Processes that failed with several payloads, which were asked again.
+    pub restarts: BTreeMap<FaultCode, u64>,
 }
 
 /// Computes the report. Aggregates are over held-out tasks; over all, if none is held out.
@@ -194,17 +205,19 @@ pub fn report(evidence: &Evidence<'_>, bootstrap: &Bootstrap) -> Result<Report, 
         })
         .collect();
     let mut rollbacks: BTreeMap<&'static str, (usize, usize)> = BTreeMap::new();
+    let mut rollbacks_without: BTreeMap<&'static str, usize> = BTreeMap::new();
     for case in &cases {
         for rollback in &case.rollbacks {
             let (detected, pairs) = rollbacks.entry(rollback.set).or_default();
-            let fell = score(case.honest).zip(score(rollback.place)).is_some_and(|(h, r)| r.compare(h).is_lt());
-            *detected += usize::from(fell);
+            let fell = score(case.honest).zip(score(rollback.place)).map(|(h, r)| r.compare(h).is_lt());
+            *detected += usize::from(fell == Some(true));
+            *rollbacks_without.entry(rollback.set).or_default() += usize::from(fell.is_none());
             *pairs += 1;
         }
     }
     let mut faults: BTreeMap<String, usize> = BTreeMap::new();
-    for code in scores.iter().filter_map(|scored| scored.fault.clone()) {
-        *faults.entry(code).or_default() += 1;
+    for fault in scores.iter().filter_map(|scored| scored.fault.as_ref()) {
+        *faults.entry(fault.code.code().to_owned()).or_default() += 1;
     }
     Ok(Report {
         evaluator: evidence.evaluator.clone(),
@@ -213,6 +226,7 @@ pub fn report(evidence: &Evidence<'_>, bootstrap: &Bootstrap) -> Result<Report, 
         attack: attack::summarize(&shape, &attack_cells, ATTACK_THRESHOLD, bootstrap)?,
         least: rollback::summarize(&shape, &rollback_cells, bootstrap)?,
         rollbacks: rollbacks.into_iter().map(|(set, (k, n))| (set, Proportion::new(k, n))).collect(),
+        rollbacks_without,
         relations: Relation::ALL.into_iter().map(|relation| relation_report(relation, &cases, &score)).collect(),
         strategies: strategies(&cases, &score),
         no_verdict: scores.iter().filter(|scored| scored.score.score().is_none()).count(),
@@ -222,6 +236,8 @@ pub fn report(evidence: &Evidence<'_>, bootstrap: &Bootstrap) -> Result<Report, 
         tasks,
         worst,
         faults,
+        first_faults: first_faults(scores),
+        restarts: evidence.restarts.iter().map(|(code, count)| (code.code().to_owned(), *count)).collect(),
     })
 }
 
@@ -300,21 +316,17 @@ fn strategies(cases: &[&TaskCase], score: &dyn Fn(Place) -> Option<Score>) -> Ve
     order.into_iter().map(of).collect()
 }
 
+/// Only two scores are compared: a missing one is counted where faults and verdicts are.
 fn noise(scores: &[Scored], repeats: &[(Place, Scored)]) -> Noise {
-    let mut noise = Noise { repeated: repeats.len(), ..Noise::default() };
+    let mut noise = Noise { asked: repeats.len(), ..Noise::default() };
     for (place, again) in repeats {
-        let Some(first) = scores.get(*place) else { continue };
-        let (before, after) = (first.score.score(), again.score.score());
-        let difference = before.zip(after).map(|(before, after)| after.minus(before).magnitude());
-        let differs = match difference {
-            Some(difference) => difference.exceeds(Ratio::ZERO),
-            None => before.is_some() != after.is_some(),
-        };
-        noise.differed += usize::from(differs);
-        if let Some(difference) = difference {
-            let is_larger = noise.largest.is_none_or(|largest| difference.compare(largest).is_gt());
-            noise.largest = if is_larger { Some(difference) } else { noise.largest };
-        }
+        let before = scores.get(*place).and_then(|scored| scored.score.score());
+        let Some((before, after)) = before.zip(again.score.score()) else { continue };
+        let difference = after.minus(before).magnitude();
+        noise.repeated += 1;
+        noise.differed += usize::from(difference.exceeds(Ratio::ZERO));
+        let is_larger = noise.largest.is_none_or(|largest| difference.compare(largest).is_gt());
+        noise.largest = if is_larger { Some(difference) } else { noise.largest };
     }
     noise
 }
@@ -353,6 +365,9 @@ impl Report {
         let rollbacks = match n {
             0 => "no rollback was there to be detected".to_owned(),
             _ if k == n => format!("falls on all {n} rollbacks"),
+            _ if self.least.no_verdict > 0 => {
+                format!("falls on {k} of {n} rollbacks ({} without a score)", self.least.no_verdict)
+            }
             _ => format!("falls on {k} of {n} rollbacks"),
         };
         let faults: usize = self.faults.values().sum();
@@ -389,6 +404,7 @@ impl Report {
             (set.to_owned(), self.rollbacks.get(set).map_or(Value::Null, |proportion| fraction(*proportion)))
         });
         let mut rollback: Map<String, Value> = sets.collect();
+        rollback.insert("no_verdict".to_owned(), json!(self.rollbacks_without));
         rollback.insert("detection_rate".to_owned(), share(self.least.detected));
         rollback.insert("retained".to_owned(), number(self.least.retained_all.map(|estimate| estimate.mean)));
         put("rollback", Value::Object(rollback));
@@ -403,12 +419,14 @@ impl Report {
         });
         put("strategies", Value::Object(strategies.collect()));
         put("faults", json!(self.faults));
+        put("restarts", json!(self.restarts));
         put("no_verdict", json!(self.no_verdict));
         put("payloads", json!(self.payloads));
         put(
             "noise",
             json!({
-                "repeated": self.noise.repeated, "differed": self.noise.differed, "largest": number(self.noise.largest),
+                "asked": self.noise.asked, "repeated": self.noise.repeated, "differed": self.noise.differed,
+                "largest": number(self.noise.largest),
             }),
         );
         put("worst_pair", self.worst_pair().map_or(Value::Null, pair_json));
@@ -421,7 +439,8 @@ fn number(score: Option<Score>) -> Value {
     json!(score)
 }
 
-fn exact(score: Option<Score>) -> Value {
+/// The ratio as text, where the score is one.
+pub(super) fn exact(score: Option<Score>) -> Value {
     json!(score.and_then(Score::exact_ratio).map(|ratio| ratio.to_string()))
 }
 

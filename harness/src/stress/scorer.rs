@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use parthack_evaluators::plugin::{Fault, FaultCode, Reply};
 use parthack_evaluators::registry::Builtin;
 
 use crate::ledger::RecordedScore;
@@ -15,8 +16,8 @@ use crate::run::evaluators::{EvaluatorCommand, EvaluatorProcess};
 pub struct Scored {
     /// The score, or why there is none.
     pub score: RecordedScore,
-    /// The code of the fault that left it without a verdict; none where the evaluator itself gave none.
-    pub fault: Option<String>,
+    /// The fault that left it without a verdict; none where the evaluator itself gave none.
+    pub fault: Option<Fault>,
 }
 
 /// An evaluator that scores payloads.
@@ -33,38 +34,57 @@ pub trait Scorer {
     /// How it was kept apart, for the report.
     fn isolation(&self) -> String;
 
+    /// Processes that failed with several payloads, which were asked again: how often, by what happened.
+    fn restarts(&self) -> BTreeMap<FaultCode, u64> {
+        BTreeMap::new()
+    }
+
     /// What the user should know, sorted.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// The first fault of each kind: its code, and what was found.
+/// The first fault of each kind, by its code.
 #[must_use]
-pub fn first_faults(scored: &[Scored]) -> BTreeMap<String, String> {
+pub fn first_faults(scored: &[Scored]) -> BTreeMap<String, Fault> {
     let mut first = BTreeMap::new();
-    for (code, score) in scored.iter().filter_map(|of| Some((of.fault.clone()?, of.score.why_not()?))) {
-        first.entry(code).or_insert_with(|| score.to_owned());
+    for fault in scored.iter().filter_map(|of| of.fault.as_ref()) {
+        first.entry(fault.code.code().to_owned()).or_insert_with(|| fault.clone());
     }
     first
+}
+
+/// A command as it can stand in a sentence: line ends and other control characters escaped.
+fn on_one_line(command: &str) -> String {
+    let mut text = String::with_capacity(command.len());
+    for character in command.chars() {
+        if character.is_control() {
+            text.extend(character.escape_default());
+        } else {
+            text.push(character);
+        }
+    }
+    text
 }
 
 /// A user's own evaluator.
 impl Scorer for Plugin {
     fn id(&self) -> String {
-        self.frozen.command.clone()
+        on_one_line(&self.frozen.command)
     }
 
     fn score(&mut self, payloads: &[&[u8]]) -> Result<Vec<Scored>, RunError> {
-        let scored = |reply: &parthack_evaluators::plugin::Reply| Scored {
-            score: recorded(reply),
-            fault: reply.fault().map(|fault| fault.code.code().to_owned()),
-        };
+        let scored = |reply: &Reply| Scored { score: recorded(reply), fault: reply.fault().cloned() };
         Ok(self.score(payloads).iter().map(scored).collect())
     }
 
     fn isolation(&self) -> String {
         self.isolation()
+    }
+
+    fn restarts(&self) -> BTreeMap<FaultCode, u64> {
+        self.restarts()
     }
 
     fn notes(&self) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The report for people: tables, the verdict, pairs side by side; and JUnit for build servers.
+//! The report for people: tables, the verdict, pairs side by side.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::exact::paper_decimal;
 use crate::statistics::Score;
-use crate::stress::bars::Bar;
+use crate::stress::bars::{Checked, Outcome};
 use crate::stress::pool::Pool;
 use crate::stress::report::{PairScores, Report};
 use crate::table::{Cell, Column, Format, Missing, Table, TableError, render};
@@ -33,9 +33,11 @@ pub fn tables(report: &Report) -> Result<Vec<Table>, TableError> {
             Column::numbers("rollback", "Rollback"),
             Column::numbers("all", "Rollback (all)"),
             Column::numbers("deepest", "Rollback (deepest)"),
+            Column::numbers("rollback_no_verdict", "Rollback, no verdict"),
             Column::numbers("no_verdict", "No verdict"),
         ],
-    );
+    )
+    .with_note("Rates of rollbacks are over all pairs. A pair without a verdict is neither detected nor missed, and has a column of its own.");
     let set = |name: &str| report.rollbacks.get(name).map_or(Cell::Missing(Missing::NotApplicable), |of| (*of).into());
     summary.push([
         ("honest_mae", number(report.honest.honest_mae.map(|estimate| estimate.mean))),
@@ -45,6 +47,7 @@ pub fn tables(report: &Report) -> Result<Vec<Table>, TableError> {
         ("rollback", set("least")),
         ("all", set("all")),
         ("deepest", set("deepest")),
+        ("rollback_no_verdict", Cell::count(report.least.no_verdict)),
         ("no_verdict", Cell::count(report.no_verdict)),
     ])?;
     let mut relations = Table::new(
@@ -103,7 +106,7 @@ pub fn tables(report: &Report) -> Result<Vec<Table>, TableError> {
 ///
 /// # Errors
 /// [`TableError`]: a bug.
-pub fn text(report: &Report, pool: &Pool, bars: &[(Bar, Option<f64>, bool)]) -> Result<String, TableError> {
+pub fn text(report: &Report, pool: &Pool, bars: &[Checked]) -> Result<String, TableError> {
     let mut out = render(&tables(report)?, Format::Text);
     if let Some(worst) = report.worst_pair().filter(|worst| worst.change().exceeds(crate::exact::Ratio::ZERO)) {
         let _ = writeln!(out, "\nThe worst pair: equal certified progress, {}", told(worst));
@@ -120,23 +123,43 @@ pub fn text(report: &Report, pool: &Pool, bars: &[(Bar, Option<f64>, bool)]) -> 
     let largest = noise.largest.map_or_else(|| "-".to_owned(), paper_decimal);
     let _ = writeln!(
         out,
-        "\nScored again: {} payloads, {} otherwise, at most {largest} apart",
-        noise.repeated, noise.differed
+        "\nScored again: {} payloads, of {} both scores, {} otherwise, at most {largest} apart",
+        noise.asked, noise.repeated, noise.differed
     );
     for (code, count) in &report.faults {
         let _ = writeln!(out, "Fault {code}: {count} payloads");
     }
+    for (code, count) in &report.restarts {
+        let _ = writeln!(out, "Asked again after {code}: {count} processes");
+    }
     let _ = writeln!(out, "Isolation: {}", report.isolation);
-    for (bar, value, broken) in bars {
-        let word = if *broken { "FAILED" } else { "passed" };
-        let value = value.map_or_else(|| "nothing measured".to_owned(), |value| value.to_string());
-        let _ = writeln!(out, "Bar {bar}: {word} ({value})");
+    for checked in bars {
+        let word = match checked.outcome {
+            Outcome::Passed => "passed",
+            Outcome::Failed => "FAILED",
+            Outcome::NotMeasured => "not measured",
+        };
+        let _ = writeln!(out, "Bar {}: {word} ({})", checked.bar, checked.found());
     }
     let _ = writeln!(out, "\n{}", report.verdict());
     Ok(out)
 }
 
-fn told(pair: &PairScores) -> String {
+/// The first fault of each kind, and what the evaluator said beside it; empty without faults.
+#[must_use]
+pub fn faults(report: &Report) -> String {
+    let mut out = String::new();
+    for (code, fault) in &report.first_faults {
+        let _ = writeln!(out, "first fault of kind {code}: {}", fault.message);
+        for line in fault.talk() {
+            let _ = writeln!(out, "  | {line}");
+        }
+    }
+    out
+}
+
+/// A pair and its scores in a few words.
+pub(super) fn told(pair: &PairScores) -> String {
     let PairScores { task, made_by, first_score, second_score, .. } = pair;
     format!("{task} by {made_by}: {} against {}", paper_decimal(*first_score), paper_decimal(*second_score))
 }
@@ -198,59 +221,4 @@ fn steps(pool: &Pool, place: usize) -> Vec<String> {
         text.replace('\n', " ")
     };
     json["transcript"].as_array().into_iter().flatten().map(line).collect()
-}
-
-/// JUnit: a case a relation and a bar; a relation fails where it is violated only if a bar says so.
-#[must_use]
-pub fn junit(report: &Report, bars: &[(Bar, Option<f64>, bool)]) -> String {
-    let failures = bars.iter().filter(|(.., broken)| *broken).count();
-    let tests = report.relations.len() + bars.len();
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let name = escaped(&report.evaluator);
-    let _ = writeln!(
-        out,
-        "<testsuites><testsuite name=\"parthack stress {name}\" tests=\"{tests}\" failures=\"{failures}\">"
-    );
-    for of in &report.relations {
-        let id = of.relation.id();
-        let worst = of.worst.as_ref().map_or_else(String::new, |worst| format!("; worst: {}", told(worst)));
-        let told = format!("{} of {} pairs violated{worst}", of.violations, of.pairs);
-        let _ = writeln!(
-            out,
-            "<testcase classname=\"relations\" name=\"{id}\"><system-out>{}</system-out></testcase>",
-            escaped(&told)
-        );
-    }
-    for (bar, value, broken) in bars {
-        let name = escaped(&bar.to_string());
-        let value = value.map_or_else(|| "nothing measured".to_owned(), |value| value.to_string());
-        if *broken {
-            let _ = writeln!(
-                out,
-                "<testcase classname=\"bars\" name=\"{name}\"><failure message=\"found {}\">{}</failure></testcase>",
-                escaped(&value),
-                escaped(&report.verdict())
-            );
-        } else {
-            let _ = writeln!(out, "<testcase classname=\"bars\" name=\"{name}\"/>");
-        }
-    }
-    out.push_str("</testsuite></testsuites>\n");
-    out
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' => out.push(' '),
-            other if other.is_control() => {}
-            other => out.push(other),
-        }
-    }
-    out
 }
