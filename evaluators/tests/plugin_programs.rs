@@ -168,7 +168,10 @@ fn a_program_that_ends_now_and_then_is_started_again() {
     check_shell(script, 20, &options, &["0.5"; 20]);
     let (_folder, mut host) = shell(&format!("{script}; exit 3"), options(1));
     assert_eq!(told(&host.score(&slices(&payloads(20)))), ["0.5"; 20]);
-    assert_eq!(host.notes(), ["it ended with exit code 3 behind its last answer"]);
+    let (notes, restarts) = (host.notes(), host.restarts());
+    assert_eq!(restarts.keys().map(|code| code.code()).collect::<Vec<_>>(), ["crashed"], "{restarts:?}");
+    assert!(notes[0].starts_with("crashed among several payloads, "), "{notes:?}");
+    assert_eq!(notes[1..], ["it ended with exit code 3 behind its last answer"]);
 }
 
 #[test]
