@@ -66,8 +66,8 @@ fn a_loop_ends_by_its_processor_time() {
     for tier in tiers() {
         let finished = run(&script("while :; do :; done"), tier, &Bounds::default());
         assert_eq!((finished.exit.end, finished.stopped), (End::CpuLimit, None), "{tier}");
-        // The kernel's limit goes by ticks of its clock.
-        assert!(finished.exit.cpu_time >= Duration::from_millis(900), "{tier}: {:?}", finished.exit.cpu_time);
+        // The kernel's limit goes by ticks of its clock, which count more on a busy machine than the process used.
+        assert!(finished.exit.cpu_time >= Duration::from_millis(500), "{tier}: {:?}", finished.exit.cpu_time);
         assert!(finished.exit.cpu_time < Duration::from_secs(3), "{tier}: {:?}", finished.exit.cpu_time);
     }
 }
