@@ -1,7 +1,7 @@
 //! A run folder as audits read it: manifest and ledger once, files as they lie there.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
 use parthack_env::canonical::Hash;
@@ -119,32 +119,25 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Every file below a folder, in the order of names; folders named in `without` are passed over at the top.
 pub(super) fn files_below(root: &Path, without: &[&str]) -> Result<Vec<Listed>, RunError> {
-    let mut found = Vec::new();
-    let mut folders = vec![(String::new(), root.to_path_buf())];
-    while let Some((prefix, folder)) = folders.pop() {
-        let fault = |error| RunError::storage("cannot read", &folder, error);
-        for entry in fs::read_dir(&folder).map_err(fault)? {
-            let entry = entry.map_err(fault)?;
-            let own = entry.file_name().to_string_lossy().into_owned();
-            if prefix.is_empty() && without.contains(&own.as_str()) {
-                continue;
-            }
-            let (name, path) = (format!("{prefix}{own}"), entry.path());
-            // A link is followed to a file and never to a folder, so that the walk ends.
-            let kind = entry.file_type().map_err(fault)?;
-            if kind.is_dir() {
-                folders.push((format!("{name}/"), path));
-            } else if path.is_file() {
-                found.push(Listed { name, path });
-            }
-        }
-    }
-    found.sort_by(|left, right| left.name.cmp(&right.name));
-    Ok(found)
+    // A link is followed to a file and never to a folder, so that the walk ends.
+    let mut found = entries_below(root, without)?;
+    found.retain(|(listed, kind)| !without.contains(&listed.name.as_str()) && !kind.is_dir() && listed.path.is_file());
+    Ok(found.into_iter().map(|(listed, _)| listed).collect())
 }
 
 /// Every symbolic link below a folder with what it leads to, in the order of names; as for [`files_below`].
 pub(super) fn links_below(root: &Path, without: &[&str]) -> Result<Vec<(String, PathBuf)>, RunError> {
+    let links = entries_below(root, without)?.into_iter().filter(|(_, kind)| kind.is_symlink());
+    let target = |Listed { name, path }: Listed| match fs::read_link(&path) {
+        Ok(target) => Ok((name, target)),
+        Err(error) => Err(RunError::storage("cannot read", &path, error)),
+    };
+    links.map(|(listed, _)| target(listed)).collect()
+}
+
+/// What stands below a folder, itself and not what it leads to, in the order of names; folders named in `without` at the top are not
+/// entered.
+fn entries_below(root: &Path, without: &[&str]) -> Result<Vec<(Listed, FileType)>, RunError> {
     let mut found = Vec::new();
     let mut folders = vec![(String::new(), root.to_path_buf())];
     while let Some((prefix, folder)) = folders.pop() {
@@ -152,15 +145,15 @@ pub(super) fn links_below(root: &Path, without: &[&str]) -> Result<Vec<(String, 
         for entry in fs::read_dir(&folder).map_err(fault)? {
             let entry = entry.map_err(fault)?;
             let own = entry.file_name().to_string_lossy().into_owned();
-            let (name, kind) = (format!("{prefix}{own}"), entry.file_type().map_err(fault)?);
-            if kind.is_symlink() {
-                found.push((name, fs::read_link(entry.path()).map_err(fault)?));
-            } else if kind.is_dir() && !(prefix.is_empty() && without.contains(&own.as_str())) {
-                folders.push((format!("{name}/"), entry.path()));
+            let (name, path) = (format!("{prefix}{own}"), entry.path());
+            let kind = entry.file_type().map_err(fault)?;
+            if kind.is_dir() && !(prefix.is_empty() && without.contains(&own.as_str())) {
+                folders.push((format!("{name}/"), path.clone()));
             }
+            found.push((Listed { name, path }, kind));
         }
     }
-    found.sort();
+    found.sort_by(|(left, _), (right, _)| left.name.cmp(&right.name));
     Ok(found)
 }
 

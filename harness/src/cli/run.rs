@@ -112,7 +112,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let budget = attempts.as_ref().map(|attempts| attempts.budget).or(args.models.budget).unwrap_or(BUDGET);
     let attacker = attacker(args, &suite, attacker_role, budget)?;
     let certifier = CertifierProcess::start(&program, &folder, &sealed)?;
-    commitments::say(&folder)?;
+    commitments::say(&suite);
     let choices = choices(args, attacker, semantic, attempts, &plugins);
     if args.models.dry_run {
         let manifest = Manifest::freeze(&suite, &choices, &certifier.protocol())?;

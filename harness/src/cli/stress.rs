@@ -85,7 +85,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let mut scorer = scorer(args, &sealed)?;
     let suite = Suite::load(&folder)?;
     let mut certifier = CertifierProcess::start(&program, &folder, &sealed)?;
-    commitments::say(&folder)?;
+    commitments::say(&suite);
     eprintln!("making and certifying trajectories of {}", suite.id);
     let pool = pool::make(&suite, args.tasks.as_deref(), &mut certifier, threads(args.threads))?;
     eprintln!("scoring {} payloads with {}", pool.payloads.len(), scorer.id());

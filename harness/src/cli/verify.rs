@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let (program, folder, sealed) = (places.certifier()?, places.suite()?, places.sealed()?);
     let suite = Suite::load(&folder)?;
     let certifier = CertifierProcess::start(&program, &folder, &sealed)?;
-    commitments::say(&folder)?;
+    commitments::say(&suite);
     let verification = verify_run(VerifyJob {
         folder: args.run.clone(),
         suite,

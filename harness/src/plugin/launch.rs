@@ -94,9 +94,8 @@ impl SandboxLaunch {
     /// Adds what the program may read, and hides what of runs is private below it.
     fn show(&self, program: &Program, policy: &mut Policy) -> Option<String> {
         policy.hidden.clone_from(&self.hidden);
-        let own = program.program.parent().filter(|folder| *folder == program.working_folder).map(|_| &program.program);
         let (mut shown, mut note) = (false, None);
-        for file in program.files.iter().chain(own) {
+        for file in super::own_files(program) {
             // A link brings the folder that it leads to.
             let folders = [Some(file.clone()), std::fs::canonicalize(file).ok()].into_iter().flatten();
             let mut folders = folders.filter_map(|file| Some(file.parent()?.to_path_buf()));

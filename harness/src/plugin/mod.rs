@@ -214,11 +214,16 @@ fn past_shims(_: &str, program: &Program) -> PathBuf {
     program.program.clone()
 }
 
-/// Hashes of the files that a command names, and of the program itself where it is none of the system's.
-fn hashes(program: &Program) -> Result<BTreeMap<String, String>, Failure> {
+/// The files that a command names, and the program itself where it is none of the system's.
+fn own_files(program: &Program) -> impl Iterator<Item = &PathBuf> {
     let own = program.program.parent().filter(|folder| *folder == program.working_folder).map(|_| &program.program);
+    program.files.iter().chain(own)
+}
+
+/// Hashes of [`own_files`], by file name.
+fn hashes(program: &Program) -> Result<BTreeMap<String, String>, Failure> {
     let mut hashes = BTreeMap::new();
-    for path in program.files.iter().chain(own) {
+    for path in own_files(program) {
         let bytes = std::fs::read(path).map_err(|error| {
             Failure::environment(format!("cannot read {}", path.display()), error, "an evaluator's files are hashed")
         })?;

@@ -94,7 +94,11 @@ impl Suite {
     }
 }
 
-fn commitments_of(folder: &Path) -> Result<Option<String>, RunError> {
+/// Hash of the commitments beside a suite's `suite.json`, if there are any.
+///
+/// # Errors
+/// They can't be read, or are none.
+pub(crate) fn commitments_of(folder: &Path) -> Result<Option<String>, RunError> {
     let commitments = read_commitments(folder).map_err(|error| {
         InputError::new(Place::File, error.to_string(), "the commitments of the suite, as they were published")
             .in_file(&folder.join(COMMITMENTS_FILE))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::ledger::{AttemptRecord, RecordedScore, Subject};
 use crate::run::error::RunError;
 use crate::run::manifest::FrozenAttacker;
+use crate::run::manifest::FrozenTask;
 use crate::statistics::Score;
 use crate::statistics::attack::AttackOutcome;
 use crate::statistics::budget::{AttemptCell, budget_curve};
@@ -27,13 +28,7 @@ pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
         if !view.is_aggregated(target) {
             continue;
         }
-        let (mut cells, mut budget) = (Vec::new(), 0);
-        for task in view.held_out() {
-            let honest = Some(&view.score_record(&task.id, &Subject::Honest {}, target)?.score);
-            budget = view.manifest.attempts(&task.id, target).max(budget);
-            let of_task = view.attempts(&task.id, target).iter();
-            cells.extend(of_task.map(|attempt| cell_of(&task.id, attempt, honest)));
-        }
+        let (cells, budget) = attempts_on(view, target, view.held_out())?;
         // Files may differ in number from task to task: then there is no common budget.
         if view.held_out().any(|task| view.manifest.attempts(&task.id, target) != budget) || budget == 0 {
             continue;
@@ -51,8 +46,27 @@ pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
     Ok(table)
 }
 
+/// A target's attempts on tasks, and the greatest number of them on one.
+pub(super) fn attempts_on<'l>(
+    view: &LedgerView<'l>,
+    target: &str,
+    tasks: impl Iterator<Item = &'l FrozenTask>,
+) -> Result<(Vec<AttemptCell>, u32), RunError> {
+    let (mut cells, mut budget) = (Vec::new(), 0);
+    for task in tasks {
+        let honest = match view.is_scored(target, &task.id) {
+            true => Some(&view.score_record(&task.id, &Subject::Honest {}, target)?.score),
+            false => None,
+        };
+        budget = view.manifest.attempts(&task.id, target).max(budget);
+        let of_task = view.attempts(&task.id, target).iter();
+        cells.extend(of_task.map(|attempt| cell_of(&task.id, attempt, honest)));
+    }
+    Ok((cells, budget))
+}
+
 /// An attempt as a cell of a budget curve.
-pub(super) fn cell_of(task: &str, attempt: &AttemptRecord, honest: Option<&RecordedScore>) -> AttemptCell {
+fn cell_of(task: &str, attempt: &AttemptRecord, honest: Option<&RecordedScore>) -> AttemptCell {
     let outcome = match (attempt.eligible, honest, &attempt.score) {
         (false, ..) => AttackOutcome::Unmatched,
         (true, Some(honest), Some(score)) => outcome_of(honest, score),

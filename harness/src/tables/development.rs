@@ -6,7 +6,7 @@ use crate::run::manifest::{FrozenAttacker, FrozenEvaluator, FrozenTask, ratio_at
 use crate::statistics::SuiteShape;
 use crate::statistics::budget::budget_curve;
 use crate::table::{Cell, Column, Missing, Table, layout};
-use crate::tables::budgets::cell_of;
+use crate::tables::budgets::attempts_on;
 use crate::tables::summaries::{attack_cell, inflation_cell, rollback_cell};
 use crate::tables::tasks::family;
 use crate::tables::view::LedgerView;
@@ -80,10 +80,6 @@ fn tries_often(view: &LedgerView<'_>) -> bool {
     matches!(view.manifest.attacker, FrozenAttacker::Patterns { .. } | FrozenAttacker::Llm { .. })
 }
 
-fn is_scored(view: &LedgerView<'_>, target: &str, task: &FrozenTask) -> bool {
-    view.manifest.evaluator(target).is_some_and(|evaluator| evaluator.covers(&task.id))
-}
-
 /// Table A.5 of development tasks; of a run of patterns or of a model alone.
 pub(super) fn table_a5(view: &LedgerView<'_>) -> Result<Table, RunError> {
     let mut table = layout::table_a5().with_note(NOT_HELD_OUT);
@@ -98,7 +94,7 @@ pub(super) fn table_a5(view: &LedgerView<'_>) -> Result<Table, RunError> {
         let (mut matched, mut successful, mut scored) = (0, 0, false);
         for task in view.development() {
             matched += usize::from(view.is_matched(&task.id, target)?);
-            if is_scored(view, target, task) {
+            if view.is_scored(target, &task.id) {
                 scored = true;
                 let outcome = attack_cell(view, &task.id, target, target)?.outcome;
                 successful += usize::from(outcome.inflation().is_some_and(|score| score.exceeds(view.threshold)));
@@ -131,16 +127,7 @@ pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
     }
     let shape = SuiteShape::new(view.development().map(|task| task.id.clone()).collect(), Vec::new())?;
     for target in &view.manifest.targets {
-        let (mut cells, mut budget) = (Vec::new(), 0);
-        for task in view.development() {
-            let honest = match is_scored(view, target, task) {
-                true => Some(&view.score_record(&task.id, &Subject::Honest {}, target)?.score),
-                false => None,
-            };
-            budget = view.manifest.attempts(&task.id, target).max(budget);
-            let of_task = view.attempts(&task.id, target).iter();
-            cells.extend(of_task.map(|attempt| cell_of(&task.id, attempt, honest)));
-        }
+        let (cells, budget) = attempts_on(view, target, view.development())?;
         for point in budget_curve(&shape, &cells, budget, view.threshold, &view.bootstrap)? {
             table.push([
                 ("target", Cell::named(target, view.title(target))),

@@ -122,6 +122,12 @@ impl<'l> LedgerView<'l> {
         self.manifest.evaluator(id).is_some_and(|evaluator| self.held_out().all(|task| evaluator.covers(&task.id)))
     }
 
+    /// Whether a target is an evaluator of the run that scores trajectories of a task.
+    #[must_use]
+    pub fn is_scored(&self, id: &str, task: &str) -> bool {
+        self.manifest.evaluator(id).is_some_and(|evaluator| evaluator.covers(task))
+    }
+
     /// Evaluators that aggregates have no numbers of, id and title: those of the run that do not cover the held-out
     /// tasks, and the paper's judges that are not in the run.
     #[must_use]
