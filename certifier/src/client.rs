@@ -117,7 +117,7 @@ impl Certifier {
         let program = PathBuf::from(command.get_program());
         let start = |error| CertifierError::Start { program: program.clone(), error };
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(start)?;
+        let mut child = parthack_sandbox::start_once_free(|| command.spawn()).map_err(start)?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let Some(output) = output else { return Err(start(io::Error::other("no pipe"))) };
         let output = BufReader::with_capacity(1 << 16, output);

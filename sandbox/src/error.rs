@@ -77,6 +77,7 @@ fn names() -> &'static [(i32, &'static str)] {
         ENETDOWN,
         ESOCKTNOSUPPORT,
         ENOTEMPTY,
+        ETXTBSY,
         EUSERS
     ]
 }

@@ -85,6 +85,7 @@
 //! Architecture invariant: this crate knows neither the certifier nor evaluators; it starts programs and counts what holds.
 //! `unsafe` is in the module `raw` alone.
 
+mod busy;
 mod ending;
 pub mod error;
 mod fall;
@@ -117,6 +118,7 @@ mod raw;
 #[cfg(target_os = "linux")]
 mod spawn;
 
+pub use busy::start_once_free;
 #[cfg(target_os = "linux")]
 pub use confined::Confined;
 #[cfg(target_os = "linux")]

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::bpf::{MACHINE, Program, assemble};
+use crate::busy::while_busy;
 use crate::confined::Confined;
 use crate::error::{Errno, Step};
 use crate::filter::{CONFINED_OTHERWISE, Shape, confined};
@@ -50,14 +51,16 @@ pub fn spawn(policy: &Policy, tier: Tier) -> Result<Confined, SetUpError> {
     policy.check(tier)?;
     let launch = resolve(policy)?;
     policy.keep_apart(launch.needs.keys().map(PathBuf::as_path), tier)?;
-    let started = start(policy, tier, &launch, false)?;
-    match started.report {
-        None => Ok(started.confined.noted(launch.note)),
-        Some((step, errno)) => {
-            let subject = subject(policy, &launch, step);
-            Err(SetUpError::Step { tier, step, errno, subject })
+    while_busy(is_busy, || {
+        let started = start(policy, tier, &launch, false)?;
+        match started.report {
+            None => Ok(started.confined.noted(launch.note.clone())),
+            Some((step, errno)) => {
+                let subject = subject(policy, &launch, step);
+                Err(SetUpError::Step { tier, step, errno, subject })
+            }
         }
-    }
+    })
 }
 
 /// Goes through the whole set-up without a program; what holds, as bits of [`crate::raw::child::held`].
@@ -77,6 +80,10 @@ pub(crate) fn rehearse(policy: &Policy, tier: Tier) -> Result<u32, SetUpError> {
             Err(SetUpError::Step { tier, step: Step::Go, errno: Errno(libc::EPIPE), subject: Some("no report".into()) })
         }
     }
+}
+
+fn is_busy(error: &SetUpError) -> bool {
+    matches!(error, SetUpError::Step { step: Step::Execute, errno: Errno(libc::ETXTBSY), .. })
 }
 
 fn subject(policy: &Policy, launch: &Launch, step: Step) -> Option<String> {

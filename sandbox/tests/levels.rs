@@ -6,8 +6,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use parthack_sandbox::probes::{Host, Possible, Selection, all, audit, audit_with_network};
-use parthack_sandbox::{Tier, detect};
+use parthack_sandbox::probes::{Host, Possible, Selection, all, audit, audit_with_network, reachable};
+use parthack_sandbox::{Tier, detect, start_once_free};
 
 const NOBODY: u32 = 65_534;
 
@@ -33,9 +33,7 @@ fn users() -> Vec<User> {
 fn program(folder: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).expect("passable folder");
-    let program = folder.join("parthack-probe");
-    std::fs::copy(env!("CARGO_BIN_EXE_parthack-probe"), &program).expect("copied");
-    program
+    reachable(Path::new(env!("CARGO_BIN_EXE_parthack-probe")), folder).expect("copied")
 }
 
 /// Runs the program as a user; its standard output.
@@ -45,7 +43,7 @@ fn ask(program: &Path, user: &User, arguments: &[&str]) -> String {
     if let Some(uid) = user.uid {
         command.uid(uid).gid(uid);
     }
-    let output = command.output().expect("started");
+    let output = start_once_free(|| command.output()).expect("started");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.stdout.is_empty(), "{} as {}: {}: {errors}", arguments.join(" "), user.name, output.status);
     String::from_utf8(output.stdout).expect("text")
@@ -151,7 +149,8 @@ fn the_audit_leaves_nothing_behind() {
     let scratch = folder.path().join("temporary");
     std::fs::create_dir(&scratch).expect("made");
     let output =
-        Command::new(&program).args(["audit", "1", "--quick"]).env("TMPDIR", &scratch).output().expect("started");
+        start_once_free(|| Command::new(&program).args(["audit", "1", "--quick"]).env("TMPDIR", &scratch).output());
+    let output = output.expect("started");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!(std::fs::read_dir(&scratch).expect("listed").count(), 0);
 }

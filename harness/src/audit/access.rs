@@ -52,13 +52,13 @@ mod linux {
     use std::io::Write as _;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
     use std::process::{Command, Stdio};
 
     use parthack_sandbox::probes::{
-        Host, How, Possible, ProbeResult, Selection, Verdict, audit as probe, control, probe_main,
+        Host, How, Possible, ProbeResult, Selection, Verdict, audit as probe, control, probe_main, reachable,
     };
-    use parthack_sandbox::{Identity, Tier, detect};
+    use parthack_sandbox::{Identity, Tier, detect, start_once_free};
     use serde::{Deserialize, Serialize};
 
     use super::{COMMAND, Context, Outcome, RunError};
@@ -190,7 +190,8 @@ mod linux {
         for (who, uid) in users {
             let program = match uid {
                 None => probing.program.clone(),
-                Some(_) => reachable(&probing.program, scratch.path())
+                Some(_) => passable(scratch.path())
+                    .and_then(|()| reachable(&probing.program, scratch.path()))
                     .map_err(|error| Fault::storage("cannot copy", &probing.program, error))?,
             };
             match ask(&program, probing.tier, uid) {
@@ -201,13 +202,8 @@ mod linux {
         Ok(())
     }
 
-    /// A copy of the program where every user can start it.
-    fn reachable(program: &Path, scratch: &Path) -> std::io::Result<PathBuf> {
-        std::fs::set_permissions(scratch, std::fs::Permissions::from_mode(0o755))?;
-        let copy = scratch.join("parthack");
-        std::fs::copy(program, &copy)?;
-        std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755))?;
-        Ok(copy)
+    fn passable(folder: &Path) -> std::io::Result<()> {
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))
     }
 
     fn ask(program: &Path, tier: Option<u8>, uid: Option<u32>) -> Result<Seen, String> {
@@ -216,7 +212,7 @@ mod linux {
         if let Some(uid) = uid {
             command.uid(uid).gid(uid);
         }
-        let output = command.output().map_err(|error| error.to_string())?;
+        let output = start_once_free(|| command.output()).map_err(|error| error.to_string())?;
         let errors = String::from_utf8_lossy(&output.stderr);
         serde_json::from_slice(&output.stdout).map_err(|error| format!("{}: {error}: {}", output.status, errors.trim()))
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::fixture::Fixture;
 use super::verdict::{How, Verdict};
 use super::{Probe, all};
+use crate::busy::start_once_free;
 use crate::ending::{Bounds, End, Finished, Stopped};
 use crate::identity::automatic;
 use crate::policy::{Limits, Network, Policy, Scratch};
@@ -174,14 +175,14 @@ fn judge(finished: &Finished, probe: &Probe) -> Verdict {
 
 fn unconfined(fixture: &Fixture, host: &Host, probe: &Probe) -> Verdict {
     let scratch = fixture.base.join("scratch");
-    let output = Command::new(&host.program)
+    let mut command = Command::new(&host.program);
+    command
         .args(&host.arguments)
         .args(["run", probe.id])
         .env_clear()
         .envs(fixture.environment(Some(Path::new(&scratch))))
-        .stdin(Stdio::null())
-        .output();
-    match output {
+        .stdin(Stdio::null());
+    match start_once_free(|| command.output()) {
         Ok(output) => Verdict::read(&output.stdout)
             .unwrap_or_else(|| Verdict::NotSetUp(format!("ended without a verdict: {}", output.status))),
         Err(error) => Verdict::NotSetUp(error.to_string()),

@@ -15,6 +15,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use super::audit::Host;
 use super::inside::{PREFIX, WORDS};
 use super::verdict::Verdict;
+use crate::busy::start_once_free;
 use crate::error::Errno;
 use crate::raw::{attempts, calls};
 
@@ -101,7 +102,8 @@ impl Fixture {
     }
 
     fn add_victim(&mut self, host: &Host, role: &str, name: &str, secret: &str) -> io::Result<()> {
-        let mut child = Command::new(&host.program)
+        let mut command = Command::new(&host.program);
+        command
             .args(&host.arguments)
             .arg(role)
             .env(format!("{PREFIX}SECRET"), secret)
@@ -110,8 +112,8 @@ impl Fixture {
             .current_dir(self.base.join("private"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()?;
+            .stderr(Stdio::inherit());
+        let mut child = start_once_free(|| command.spawn())?;
         let stdin = child.stdin.take();
         let output = child.stdout.take();
         self.values.insert(name.to_owned(), child.id().to_string());
@@ -202,8 +204,12 @@ fn all_may_pass(folder: &Path) -> bool {
     folder.ancestors().all(|part| fs::metadata(part).is_ok_and(|metadata| metadata.permissions().mode() & 0o001 != 0))
 }
 
-/// The program itself if all users can reach it, or else a copy.
-fn reachable(program: &Path, base: &Path) -> io::Result<PathBuf> {
+/// The program itself if every user can reach it, or else a copy in a folder, whose mode is the caller's.
+///
+/// # Errors
+///
+/// The program can't be found, read or copied.
+pub fn reachable(program: &Path, base: &Path) -> io::Result<PathBuf> {
     let program = fs::canonicalize(program)?;
     let readable = fs::metadata(&program)?.permissions().mode() & 0o005 == 0o005;
     let open = readable && program.parent().is_none_or(all_may_pass);

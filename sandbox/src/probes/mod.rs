@@ -15,6 +15,7 @@ mod resources;
 mod verdict;
 
 pub use audit::{Host, ProbeResult, Selection, audit, audit_with_network, control};
+pub use fixture::reachable;
 pub use inside::{probe_main, run_inside};
 pub use verdict::{How, Verdict};
 
