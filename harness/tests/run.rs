@@ -42,7 +42,10 @@ fn a_finished_run_is_reported_and_not_written_again() {
     assert_eq!(first.tables, again.tables);
     assert_eq!(before, promised(&out));
     let other = Setup { seed: 1, ..Setup::new(&suite, &out) }.run();
-    assert!(matches!(other, Err(RunError::OtherManifest { .. })), "{other:?}");
+    let other = other.expect_err("another manifest");
+    assert!(matches!(other, RunError::OtherManifest { .. }), "{other:?}");
+    let said = format!("they differ at /bootstrap/seed: found {}, expected 1\n", first.manifest.bootstrap.seed);
+    assert!(other.to_string().contains(&said), "{other}");
     assert_eq!(before, promised(&out));
 }
 

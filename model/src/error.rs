@@ -87,10 +87,12 @@ impl fmt::Display for Miss {
             Some(near) => {
                 write!(
                     out,
-                    "; the nearest is {} of {}, which differs at {}",
+                    "; the nearest is {} of {}, which differs at {}: recorded {}, asked for {}",
                     short(&near.key),
                     near.cell,
-                    near.difference
+                    near.difference.pointer,
+                    near.difference.found,
+                    near.difference.expected
                 )?;
             }
         }

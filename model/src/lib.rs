@@ -24,6 +24,8 @@ pub mod completion;
 #[cfg(feature = "connection")]
 pub mod connection;
 #[cfg(feature = "client")]
+pub mod difference;
+#[cfg(feature = "client")]
 pub mod environment;
 #[cfg(feature = "client")]
 pub mod error;

@@ -207,6 +207,11 @@ class Loop(unittest.TestCase):
         self.assertEqual((done.hello["name"], done.answers), ("third", [{"score": 1.0, "exact": "1"}]))
 
 
+def hears_control_c():
+    """A shell starts what it runs in the background with this signal ignored, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @unittest.skipUnless(POSIX, "needs POSIX")
 class Ends(unittest.TestCase):
     def test_a_host_that_stops_reading(self):
@@ -229,7 +234,7 @@ class Ends(unittest.TestCase):
     def test_control_c(self):
         waits = HALF.replace("return 0.5", "import os, time; os.write(2, b'in\\n'); time.sleep(60)")
         for source, payload in ((HALF, b""), (waits, b"{}\n")):
-            child = launch.start(source)
+            child = launch.start(source, preexec_fn=hears_control_c)
             child.stdout.readline()
             child.stdin.write(payload)
             child.stdin.flush()

@@ -114,13 +114,15 @@ pub(super) fn judge(out: &mut Output) -> Result<Exit, Failure> {
 #[cfg(unix)]
 fn confine() -> Result<String, String> {
     match parthack_sandbox::confine_self(&[]) {
-        Ok(report) => {
-            let landlock =
-                report.landlock.map_or_else(String::new, |version| format!(", an empty Landlock ruleset ({version})"));
-            Ok(format!("confined by {} instructions of seccomp{landlock}", report.filter_instructions))
-        }
+        Ok(report) => Ok(confined_by(report.filter_instructions, report.landlock)),
         Err(error) => Err(format!("not confined: {}", error.to_string().replace('\n', "; "))),
     }
+}
+
+/// How a process has confined itself, in words.
+pub(super) fn confined_by(filter_instructions: usize, landlock: Option<u32>) -> String {
+    let landlock = landlock.map_or_else(String::new, |version| format!(", an empty Landlock ruleset ({version})"));
+    format!("confined by {filter_instructions} instructions of seccomp{landlock}")
 }
 
 #[cfg(not(unix))]

@@ -1,5 +1,6 @@
 //! The flags about evaluators of users' own.
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -78,6 +79,7 @@ impl PluginArgs {
             hidden: Vec::new(),
             probe: this_program()?,
             options,
+            established: OnceCell::new(),
         };
         if let Some(file) = std::env::var_os(KEY_FILE_VARIABLE).filter(|file| !file.is_empty()) {
             conditions.hide(Path::new(&file));

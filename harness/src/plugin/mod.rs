@@ -4,6 +4,7 @@ mod launch;
 mod level;
 mod runs_below;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -45,6 +46,8 @@ pub struct Conditions {
     pub probe: PathBuf,
     /// Time, bytes and workers.
     pub options: PluginOptions,
+    /// What this host gave when a program was first opened; empty before.
+    pub established: OnceCell<Confinement>,
 }
 
 /// An evaluator that can be asked.
@@ -60,6 +63,15 @@ pub struct Plugin {
 }
 
 impl Conditions {
+    /// What programs run at, tried and probed for the first of them.
+    fn confinement(&self) -> Result<Confinement, Failure> {
+        if let Some(established) = self.established.get() {
+            return Ok(established.clone());
+        }
+        let confinement = Confinement::establish(self.level, self.network, &self.probe)?;
+        Ok(self.established.get_or_init(|| confinement).clone())
+    }
+
     /// Keeps a file or folder from programs, whether it is there yet or not.
     pub fn hide(&mut self, path: &Path) {
         self.hidden.push(std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()));
@@ -139,7 +151,7 @@ impl Plugin {
         match spec {
             EvaluatorSpec::Exec { words, .. } => {
                 let program = find(words, conditions).map_err(|error| usage(&error))?;
-                let confinement = Confinement::establish(conditions.level, conditions.network, &conditions.probe)?;
+                let confinement = conditions.confinement()?;
                 frozen.files = hashes(&program)?;
                 (frozen.memory_bytes, frozen.network) = (Some(conditions.bounds.memory_bytes), conditions.network);
                 let launch = SandboxLaunch::new(&confinement, conditions);

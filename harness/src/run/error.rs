@@ -38,7 +38,7 @@ pub enum RunError {
     },
     /// The run folder belongs to another manifest.
     #[error(
-        "{} holds a run of another manifest: found {found}, expected {expected}\n\
+        "{} holds a run of another manifest: found {found}, expected {expected}{difference}\n\
          hint: give another folder with --out, or the options of the run that is there", folder.display()
     )]
     OtherManifest {
@@ -48,6 +48,8 @@ pub enum RunError {
         found: String,
         /// This run's.
         expected: String,
+        /// Where the two differ first, as it follows in a sentence; empty if there is no readable manifest.
+        difference: String,
     },
     /// The run folder holds the same run, unfinished.
     #[error("{} holds an unfinished run of this manifest\nhint: go on with --resume", folder.display())]

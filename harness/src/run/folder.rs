@@ -17,6 +17,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 use parthack_env::canonical::Hash;
+use parthack_model::difference::Differences;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::{canonical_of, read_strict};
@@ -158,6 +159,7 @@ impl RunFolder {
                 folder: self.root.clone(),
                 found: describe_manifest(&found),
                 expected: manifest.hash().hex(),
+                difference: describe_difference(&found, &expected),
             }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 self.check_vacant()?;
@@ -254,6 +256,17 @@ fn describe_manifest(bytes: &[u8]) -> String {
         Ok(manifest) => manifest.hash().hex(),
         Err(error) => format!("no readable manifest ({error})"),
     }
+}
+
+fn describe_difference(found: &[u8], expected: &[u8]) -> String {
+    let read = |bytes: &[u8]| serde_json::from_slice(bytes).ok();
+    let (Some(found), Some(expected)) = (read(found), read(expected)) else { return String::new() };
+    let differences = Differences::between(&found, &expected);
+    let others = match differences.count {
+        0 | 1 => String::new(),
+        count => format!(" ({} more)", count - 1),
+    };
+    differences.first.map_or_else(String::new, |first| format!("; they differ at {first}{others}"))
 }
 
 #[cfg(unix)]

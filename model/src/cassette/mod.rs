@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 pub use exchange::{EXCHANGE_FORMAT, RecordedExchange};
-pub use nearest::{Difference, Nearest};
+pub use nearest::Nearest;
 
 use crate::role::RoleConfig;
 
