@@ -190,8 +190,13 @@ fn a_model_attacks_and_its_attempts_are_accounted_for() {
     let ledger = fs::read_to_string(out.join("ledger.jsonl")).expect("a ledger");
     // Three tasks, two targets, two attempts, whatever came of them.
     assert_eq!(ledger.matches("\"kind\":\"attempt\",").count(), 12);
-    let figure = table(&tables, "figure-B.1")["rows"].as_array().expect("rows").len();
-    assert_eq!(figure, 4, "two targets at K = 1 and 2");
+    let figure = table(&tables, "figure-B.1")["rows"].as_array().expect("rows");
+    let attacked = figure.iter().filter(|row| row["budget"].is_number()).count();
+    assert_eq!(
+        (attacked, figure.len()),
+        (4, 5),
+        "two targets at K = 1 and 2, and the judge that was not attacked: {figure:?}"
+    );
     assert!(table(&tables, "A.4")["rows"][0]["configuration"].as_str().expect("words").contains("K = 2"));
     let mut verify = command();
     verify.env("PARTHACK_CERTIFIER", certifier()).arg("verify").arg(&out);
@@ -407,6 +412,7 @@ fn roles_without_a_mode_and_modes_without_a_role_say_what_to_do() {
         (&["--evaluators", "llm-judge"], 2, "--role judge="),
         (&["--attacker", "llm"], 2, "--role attacker="),
         (&["--model-mode", "live", "--role", "judge=nowhere/x"], 2, "provider"),
+        (&["--model-mode", "record", "--role", "judge=openai/gpt-4.1-mini"], 2, "--cassettes DIR"),
         (&["--model-mode", "live", "--role", "scribe=openai/x"], 2, "attacker, judge or checklist"),
         (&["--model-mode", "replay", "--cassettes", &empty], 4, "record"),
         (&["--model-mode", "live", "--role", "judge=openai/gpt-4.1-mini"], 4, "OPENAI_API_KEY"),
@@ -622,4 +628,91 @@ fn a_recorded_attack_is_replayed_to_the_same_bytes() {
     let missing = replay("missing", &["--targets", "csps"]);
     assert_eq!(missing.code, 5, "{}", missing.err);
     assert!(missing.err.contains("against csps: not recorded"), "{}", missing.err);
+}
+
+/// A server that was away: what it did not answer is asked again once the run is resumed, and then the run is what it would have been.
+#[test]
+fn answers_that_were_lost_are_asked_for_again() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| scratch.path().join(name);
+    let server = Loopback::start();
+    let mode = ["--model-mode", "live", "--evaluators", "csps,llm-judge,idj", "--no-probes"];
+    let away = |more: &[&str]| {
+        let mut command = asking(&path("late"), &server, &[&mode[..], more].concat());
+        command.env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
+        finish(command)
+    };
+    let lost = away(&[]);
+    assert_eq!((lost.code, server.requests()), (5, 0), "{}", lost.err);
+    assert!(lost.err.contains("--resume asks again"), "{}", lost.err);
+    let reported = away(&[]);
+    assert!(reported.err.contains("nothing was written") && reported.err.contains("--resume asks again"));
+    // Still away: it is the same run, with the same holes.
+    let before = promised(&path("late"));
+    let again = away(&["--resume"]);
+    assert_eq!(again.code, 5, "{}", again.err);
+    assert!(promised(&path("late")) == before, "no answer, and another run");
+    let resumed = finish(asking(&path("late"), &server, &[&mode[..], &["--resume"]].concat()));
+    assert_eq!(resumed.code, 0, "{}", resumed.err);
+    assert!(!resumed.err.contains("lost"), "{}", resumed.err);
+    let at_once = finish(asking(&path("at-once"), &server, &mode));
+    assert_eq!(at_once.code, 0, "{}", at_once.err);
+    assert_same(&path("late"), &path("at-once"));
+    let asked = server.requests();
+    let finished = finish(asking(&path("late"), &server, &[&mode[..], &["--resume"]].concat()));
+    assert_eq!((finished.code, server.requests()), (0, asked), "nothing is asked twice");
+}
+
+/// One folder with recordings of a model in two configurations: a replay takes the one that is meant, or says what there is.
+#[test]
+fn a_configuration_is_chosen_among_those_recorded() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| scratch.path().join(name);
+    let cassettes = path("cassettes").display().to_string();
+    let server = Loopback::start();
+    let common = ["--cassettes", &cassettes, "--evaluators", "csps,llm-judge", "--no-probes"];
+    for (out, role) in
+        [("usual", "judge=openai/gpt-4.1-mini"), ("object", "judge=openai/gpt-4.1-mini,response_format=json_object")]
+    {
+        let mut command = run_command(&path(out), &[&["--model-mode", "record"], &common[..]].concat());
+        command.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &server.url).args(["--role", role]);
+        assert_eq!(finish(command).code, 0);
+    }
+    let replay = |out: &str, role: Option<&str>| {
+        let mut command = run_command(&path(out), &[&["--model-mode", "replay"], &common[..]].concat());
+        command.args(role.iter().flat_map(|role| ["--role", role]));
+        finish(command)
+    };
+    let open = replay("open", None);
+    assert_eq!(open.code, 2, "{}", open.err);
+    for format in ["json_schema", "json_object"] {
+        let spelled =
+            format!("openai/gpt-4.1-mini,temperature=0,max_tokens=4096,response_format={format},top_logprobs=10");
+        assert!(open.err.contains(&spelled), "{}", open.err);
+        let chosen = replay(format, Some(&format!("judge={spelled}")));
+        assert_eq!(chosen.code, 0, "{}", chosen.err);
+    }
+    assert_same(&path("usual"), &path("json_schema"));
+    assert_same(&path("object"), &path("json_object"));
+    let usual = replay("by-name", Some("judge=openai/gpt-4.1-mini"));
+    assert_eq!(usual.code, 0, "{}", usual.err);
+    assert_same(&path("usual"), &path("by-name"));
+    let none = replay("none", Some("judge=openai/gpt-4.1-mini,max_tokens=7"));
+    assert!(none.code == 2 && none.err.contains("nothing is recorded of it"), "{} {}", none.code, none.err);
+}
+
+/// An estimate says at most what a run then asks, candidates that are scored included.
+#[test]
+fn an_estimate_bounds_an_attack() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let server = Loopback::start();
+    let chosen = ["--attacker", "patterns", "--targets", "llm-judge", "--evaluators", "csps,llm-judge", "--no-probes"];
+    let mode = ["--model-mode", "live"];
+    let estimate = finish(asking(&scratch.path().join("dry"), &server, &[&mode[..], &chosen, &["--dry-run"]].concat()));
+    assert_eq!((estimate.code, server.requests()), (0, 0), "{}", estimate.err);
+    let estimate: Value = serde_json::from_str(&estimate.out).expect("JSON");
+    let done = finish(asking(&scratch.path().join("run"), &server, &[&mode[..], &chosen].concat()));
+    assert_eq!(done.code, 0, "{}", done.err);
+    let (calls, asked) = (estimate["calls"].as_u64().expect("a number"), server.requests() as u64);
+    assert!(asked <= calls && calls < 2 * asked, "estimated {calls}, asked {asked}");
 }

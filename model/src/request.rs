@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::canonical;
 use crate::prompt::Prompt;
 use crate::provider::{Provider, ReasoningSwitch, Repeatable, TokenCap};
-use crate::role::{Reasoning, ResponseFormat, RoleConfig, RoleError};
+use crate::role::{MAX_TOKENS, Reasoning, ResponseFormat, RoleConfig, RoleError};
 
 /// The format that a key is made of. It changes with anything that changes a body or a key.
 pub const KEY_FORMAT: &str = "parthack.exchange-key/1";
@@ -32,10 +32,14 @@ impl Request {
     }
 }
 
-/// The token cap of a call: the prompt's or the role's, whichever is smaller.
+/// The token cap of a call: the role's where it is above what a role has if nothing is said (a model that reasons needs more than
+/// its answer takes), else the prompt's or the role's, whichever is smaller.
 #[must_use]
 pub fn token_cap(prompt: &Prompt, config: &RoleConfig) -> u32 {
-    prompt.max_tokens.min(config.max_tokens).max(1)
+    match config.max_tokens {
+        raised if raised > MAX_TOKENS => raised.max(prompt.max_tokens),
+        usual => prompt.max_tokens.min(usual).max(1),
+    }
 }
 
 /// The key of an exchange: BLAKE3 of the canonical JSON of everything that can change the answer.

@@ -65,6 +65,29 @@ pub enum Reasoning {
     Off,
 }
 
+impl Reasoning {
+    /// All settings.
+    pub const ALL: [Reasoning; 5] = [Reasoning::Low, Reasoning::Medium, Reasoning::High, Reasoning::On, Reasoning::Off];
+
+    /// The word of files and of the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Reasoning::Low => "low",
+            Reasoning::Medium => "medium",
+            Reasoning::High => "high",
+            Reasoning::On => "on",
+            Reasoning::Off => "off",
+        }
+    }
+
+    /// The setting of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Reasoning> {
+        Reasoning::ALL.into_iter().find(|reasoning| reasoning.word() == word)
+    }
+}
+
 /// How the answer's form is demanded. Whatever is demanded, the answer is validated here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

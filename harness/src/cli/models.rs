@@ -1,6 +1,6 @@
 //! Flags about models: whether they take part, who plays which role, and what it may cost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -17,6 +17,7 @@ use crate::locate::read_input;
 use crate::run::attackers::FeedbackKind;
 use crate::run::error::RunError;
 use crate::run::models::holds_recordings;
+use crate::run::recorded::WantedRole;
 
 /// What models do in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -68,7 +69,7 @@ pub(super) struct ClientArgs {
     /// Whether models are asked, recorded or replayed [default: no model takes part]
     #[arg(long, value_enum, value_name = "MODE")]
     pub(super) model_mode: Option<ModelModeArg>,
-    /// Folder of recorded exchanges [default: those that come with the suite]
+    /// Folder of recorded exchanges [default: for replay, those that come with the suite; record needs one]
     #[arg(long, value_name = "DIR")]
     pub(super) cassettes: Option<PathBuf>,
     /// Who plays a role: attacker, judge or checklist; with options after the name
@@ -121,6 +122,14 @@ pub(super) struct ModelArgs {
 /// Roles as the user set them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Roles {
+    pub(super) attacker: Option<WantedRole>,
+    pub(super) judge: Option<WantedRole>,
+    pub(super) checklist: Option<WantedRole>,
+}
+
+/// Roles with what their servers tell of themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ResolvedRoles {
     pub(super) attacker: Option<RoleConfig>,
     pub(super) judge: Option<RoleConfig>,
     pub(super) checklist: Option<RoleConfig>,
@@ -128,10 +137,10 @@ pub(super) struct Roles {
 
 impl Roles {
     /// The same with what each server tells of itself, which is part of every recording's key.
-    pub(super) fn resolved(self, options: &ClientOptions) -> Result<Roles, RunError> {
+    pub(super) fn resolved(self, options: &ClientOptions) -> Result<ResolvedRoles, RunError> {
         let asking = Client::new(options.clone())?;
-        let resolve = |role: Option<RoleConfig>| role.map(|role| asking.resolve_identity(&role)).transpose();
-        Ok(Roles {
+        let resolve = |role: Option<WantedRole>| role.map(|role| asking.resolve_identity(&role.config)).transpose();
+        Ok(ResolvedRoles {
             judge: resolve(self.judge)?,
             checklist: resolve(self.checklist)?,
             attacker: resolve(self.attacker)?,
@@ -195,6 +204,14 @@ impl ClientArgs {
         Ok(roles)
     }
 
+    /// The folder to record into. The recordings that come with a suite are none: what is added to them changes what a replay
+    /// by default finds.
+    pub(super) fn record_folder(&self) -> Result<PathBuf, Failure> {
+        self.cassettes.clone().ok_or_else(|| {
+            Failure::usage("--model-mode record: no folder to record into", "name one with --cassettes DIR")
+        })
+    }
+
     /// Options of the client, but for its mode and its cassettes.
     pub(super) fn options(&self, stop: &Arc<AtomicBool>) -> Result<ClientOptions, Failure> {
         let mut prices = PriceTable::embedded();
@@ -223,7 +240,8 @@ impl ClientArgs {
 }
 
 /// `provider/model`, then options after commas.
-fn parse_role(text: &str, attacker: bool) -> Result<RoleConfig, String> {
+fn parse_role(text: &str, attacker: bool) -> Result<WantedRole, String> {
+    let mut named = BTreeSet::new();
     let mut parts = text.split(',');
     let mut config = RoleConfig::named(parts.next().unwrap_or_default()).map_err(|error| error.to_string())?;
     if attacker {
@@ -244,23 +262,20 @@ fn parse_role(text: &str, attacker: bool) -> Result<RoleConfig, String> {
                 config.response_format = ResponseFormat::from_word(value).ok_or_else(wrong)?;
             }
             "reasoning" => {
-                config.reasoning = Some(match value {
-                    "low" => Reasoning::Low,
-                    "medium" => Reasoning::Medium,
-                    "high" => Reasoning::High,
-                    "on" => Reasoning::On,
-                    "off" => Reasoning::Off,
-                    _ => return Err(format!("reasoning: found {value:?}, expected low, medium, high, on or off")),
-                });
+                let wrong = || format!("{key}: found {value:?}, expected low, medium, high, on or off");
+                config.reasoning = Some(Reasoning::from_word(value).ok_or_else(wrong)?);
             }
             _ => {
                 let options = "max_tokens, timeout_seconds, top_logprobs, temperature, reasoning, response_format";
                 return Err(format!("found option {key:?}, expected one of {options}"));
             }
         }
+        if !named.insert(key.to_owned()) {
+            return Err(format!("{key} is set twice"));
+        }
     }
     config.check().map_err(|error| error.to_string())?;
-    Ok(config)
+    Ok(WantedRole { config, named })
 }
 
 #[cfg(test)]
@@ -269,16 +284,19 @@ mod tests {
 
     #[test]
     fn roles_with_options() {
-        let role = parse_role("openai/o3,reasoning=high,max_tokens=9", false).expect("sound");
+        let WantedRole { config: role, named } =
+            parse_role("openai/o3,reasoning=high,max_tokens=9", false).expect("sound");
+        assert_eq!(named.into_iter().collect::<Vec<_>>(), ["max_tokens", "reasoning"]);
         assert_eq!((role.name().as_str(), role.reasoning, role.max_tokens), ("openai/o3", Some(Reasoning::High), 9));
         for format in ResponseFormat::ALL {
             let text = format!("openai/o3,response_format={}", format.word());
-            assert_eq!(parse_role(&text, false).expect("sound").response_format, format);
+            assert_eq!(parse_role(&text, false).expect("sound").config.response_format, format);
         }
-        assert_eq!(parse_role("local/local", true).expect("sound").max_tokens, ATTACKER_TOKENS);
+        assert_eq!(parse_role("local/local", true).expect("sound").config.max_tokens, ATTACKER_TOKENS);
         for (text, part) in [
             ("nowhere/x", "provider"),
             ("local/local,x=1", "option \"x\""),
+            ("local/local,max_tokens=1,max_tokens=2", "set twice"),
             ("local/local,max_tokens=-1", "max_tokens"),
             ("local/local,max_tokens=0", "max_tokens"),
             ("local/local,reasoning=much", "reasoning"),

@@ -14,7 +14,7 @@ use parthack_model::accounting::Estimate;
 use parthack_model::price::Cost;
 use parthack_model::role::RoleConfig;
 
-use crate::cli::models::{BUDGET, ModelArgs, ModelModeArg, Roles, recorded_roles};
+use crate::cli::models::{BUDGET, ModelArgs, ModelModeArg, ResolvedRoles, Roles, recorded_roles};
 use crate::cli::plugins::PluginArgs;
 use crate::cli::{Output, SealedArgs, SuiteArgs, commitments};
 use crate::failure::{Exit, Failure};
@@ -246,7 +246,7 @@ fn prepare(args: &Args, suite: &Suite, places: &Places, stop: &Arc<AtomicBool>) 
         }
         None => Ok(PreparedModels { semantic: None, models: Models::None, attacker_role: None, attempts: None }),
         Some(ModelModeArg::Replay) => prepare_replay(args, suite, places, &roles),
-        Some(mode) => prepare_asking(args, places, roles, mode, stop),
+        Some(mode) => prepare_asking(args, roles, mode, stop),
     }
 }
 
@@ -303,13 +303,12 @@ fn prepare_replay(args: &Args, suite: &Suite, places: &Places, roles: &Roles) ->
 
 fn prepare_asking(
     args: &Args,
-    places: &Places,
     roles: Roles,
     mode: ModelModeArg,
     stop: &Arc<AtomicBool>,
 ) -> Result<PreparedModels, Failure> {
     let options = args.models.client.options(stop)?;
-    let Roles { judge, checklist, attacker: attacker_role } = roles.resolved(&options)?;
+    let ResolvedRoles { judge, checklist, attacker: attacker_role } = roles.resolved(&options)?;
     let semantic = judge.map(|judge| SemanticChoices {
         judge: Some(judge),
         checklist,
@@ -319,9 +318,7 @@ fn prepare_asking(
     });
     let models = match mode {
         ModelModeArg::Record => {
-            let folder = args.models.client.cassettes.clone().or_else(|| places.recordings()).ok_or_else(|| {
-                Failure::usage("--model-mode record: no folder to record into", "name one with --cassettes DIR")
-            })?;
+            let folder = args.models.client.record_folder()?;
             Models::Record(options, folder)
         }
         _ => Models::Live(options),
@@ -456,6 +453,12 @@ fn print(report: &RunReport, format: Format, out: &mut Output) -> io::Result<()>
     let folder = report.folder.display();
     if report.was_finished {
         eprintln!("the run was finished already; nothing was written");
+    }
+    if report.lost() > 0 {
+        eprintln!(
+            "{} scores or attempts lack an answer that was lost on the way; the same command with --resume asks again",
+            report.lost()
+        );
     }
     match format {
         Format::Text | Format::Markdown => {

@@ -19,4 +19,4 @@ pub use record::{
     PublicFault, Record, RollbackRecord, ScoreRecord, SearchRecord, SelectionRecord,
 };
 pub use score::RecordedScore;
-pub(crate) use score::mentions;
+pub(crate) use score::{is_lost_on_the_way, mentions};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use parthack_evaluators::judge::Grounding;
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::{CellName, RecordedScore, Subject, Variant, mentions};
+use crate::ledger::{CellName, RecordedScore, Subject, Variant, is_lost_on_the_way, mentions};
 
 /// The public result of a cell. Hashes are 64 hexadecimal digits; ratios are text in lowest terms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -258,6 +258,12 @@ pub struct ChecklistRecord {
 }
 
 impl ChecklistRecord {
+    /// Whether a model answered and its answer was no checklist, by form or by the judge's gates.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        !self.exchanges.is_empty() && self.no_answer.as_deref().is_some_and(|reason| mentions(reason, "schema"))
+    }
+
     /// Whether there is no checklist because a replay had no recording of it.
     #[must_use]
     pub fn is_unrecorded(&self) -> bool {
@@ -314,6 +320,22 @@ pub struct AuditRecord {
 }
 
 impl Record {
+    /// Whether an answer of a model was lost on the way to it, so that asking again may give one.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        let missing = match self {
+            Record::Checklist(record) => record.no_answer.as_deref(),
+            Record::Attempt(record) => {
+                record.no_answer.as_deref().or_else(|| record.score.as_ref().and_then(RecordedScore::why_not))
+            }
+            Record::Judgement(record) => record.score.why_not(),
+            // A program's faults have codes of their own.
+            Record::Score(record) if record.fault.is_none() => record.score.why_not(),
+            _ => None,
+        };
+        missing.is_some_and(is_lost_on_the_way)
+    }
+
     /// Whether only [`crate::ledger::SEMANTIC_LEDGER_FORMAT`] knows it.
     #[must_use]
     pub fn is_semantic(&self) -> bool {

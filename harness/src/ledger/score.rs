@@ -72,6 +72,14 @@ pub(crate) fn mentions(reason: &str, code: &str) -> bool {
     [reason, tail].iter().any(|text| text.split(':').next().is_some_and(|head| head == code))
 }
 
+/// Codes of missing answers that leave no exchange behind: what went wrong on the way can't be worked out again.
+const NOT_KEPT: [&str; 3] = ["transport", "status", "protocol"];
+
+/// Whether the reason for a missing answer is that it was lost on the way.
+pub(crate) fn is_lost_on_the_way(reason: &str) -> bool {
+    NOT_KEPT.iter().any(|code| mentions(reason, code))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

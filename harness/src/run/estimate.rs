@@ -1,7 +1,10 @@
 //! What a run would ask of models, before it asks (SPEC §9: spend is estimated before a run).
 
+use parthack_attacker::search::SearchOptions;
+use parthack_env::candidate::Candidate;
 use parthack_env::payload::payload;
 use parthack_env::replay::Replay;
+use parthack_env::task::Task;
 use parthack_evaluators::judge::{self, Checklist, ChecklistItem, Judge};
 use parthack_model::accounting::Estimate;
 use parthack_model::client::{Call, Client};
@@ -23,8 +26,8 @@ struct Planned<'m> {
     repeat: u32,
 }
 
-/// What the questions of a run would take. Trajectories that don't exist yet count as the honest one, and checklists
-/// as one of the length that the paper has (79 conditions over 18 tasks), so that the estimate errs by the difference.
+/// What the questions of a run would take: of the whole run, whether part of it is done or not. Trajectories that don't
+/// exist yet count as the honest one, every candidate that replays as one that is scored, and checklists as one of the length that the paper has (79 conditions over 18 tasks), so that the estimate errs by the difference.
 ///
 /// # Errors
 /// [`RunError`] for a cassette that can't be read, or a target without a public description.
@@ -38,7 +41,7 @@ pub fn estimate(
     for (id, frozen) in manifest.judges() {
         let Some(judge) = judge::judge(id) else { continue };
         for task in &frozen.tasks {
-            plan_judge(suite, manifest, judge.as_ref(), frozen, task, &mut planned)?;
+            plan_judge(suite, (manifest, attacker), judge.as_ref(), frozen, task, &mut planned)?;
         }
     }
     if let Attacker::Llm(llm) = attacker {
@@ -65,7 +68,7 @@ pub fn estimate(
 
 fn plan_judge<'m>(
     suite: &Suite,
-    manifest: &Manifest,
+    (manifest, attacker): (&Manifest, &Attacker),
     judge: &dyn Judge,
     frozen: &'m FrozenJudge,
     id: &str,
@@ -85,15 +88,11 @@ fn plan_judge<'m>(
         };
         checklist = Some(Checklist { items: (0..5).map(item).collect() });
     }
-    let honest = payload(&Replay::run(task, &task.spec.honest));
-    // H, A_ref, the rollback of the set `least`, and the judge's own adversary.
-    let rollbacks = usize::from(task.spec.rollback_metric);
-    let own = usize::from(manifest.targets.iter().any(|target| target == judge.id()));
-    for trajectory in 0..2 + rollbacks + own {
+    let mut plan = |trajectory: usize, bytes: &[u8]| -> Result<(), RunError> {
         let probes = frozen.probes && trajectory == 0;
         for variant in variants_of(judge, probes) {
             let (setting, repeat) = settings(frozen, variant)?;
-            let Ok(prompts) = judge.plan(&honest, checklist.as_ref(), setting) else { continue };
+            let Ok(prompts) = judge.plan(bytes, checklist.as_ref(), setting) else { continue };
             for prompt in prompts {
                 // The stand-ins are equal, and the real ones are not: a repeat index of its own keeps them apart.
                 let repeat = repeat + 1000 * trajectory as u32;
@@ -101,6 +100,38 @@ fn plan_judge<'m>(
                 planned.push(Planned { cell, role: "judge", config: &frozen.role, prompt, repeat });
             }
         }
+        Ok(())
+    };
+    let honest = payload(&Replay::run(task, &task.spec.honest));
+    let attacked = manifest.targets.iter().any(|target| target == judge.id());
+    // H, A_ref, the rollback of the set `least`, and the judge's own adversary.
+    let stand_ins = 2 + usize::from(task.spec.rollback_metric) + usize::from(attacked);
+    for trajectory in 0..stand_ins {
+        plan(trajectory, &honest)?;
+    }
+    if attacked {
+        // Each candidate against it may be eligible, and is scored then.
+        let attempts = 1..=manifest.attempts(id, judge.id());
+        for (number, attempt) in (stand_ins..).zip(attempts) {
+            if let Some(bytes) = candidate_payload(attacker, task, judge.id(), attempt)? {
+                plan(number, &bytes.unwrap_or_else(|| honest.clone()))?;
+            }
+        }
     }
     Ok(())
+}
+
+/// The payload of a candidate that replays: none where there is no such candidate, and none inside where a model makes it.
+fn candidate_payload(
+    attacker: &Attacker,
+    task: &Task,
+    target: &str,
+    attempt: u32,
+) -> Result<Option<Option<Vec<u8>>>, RunError> {
+    if matches!(attacker, Attacker::Llm(_)) {
+        return Ok(Some(None));
+    }
+    let generated = attacker.generate(task, target, attempt, &SearchOptions::default())?;
+    let Some(bytes) = generated.candidate else { return Ok(None) };
+    Ok(Candidate::admit(task, &bytes).ok().map(|(_, replay)| Some(payload(&replay))))
 }

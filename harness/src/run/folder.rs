@@ -223,6 +223,16 @@ impl RunFolder {
         sync_folder(&self.root)
     }
 
+    /// Makes a finished run an unfinished one, whose results are written anew.
+    ///
+    /// # Errors
+    /// [`RunError::Storage`].
+    pub(crate) fn reopen(&self) -> Result<(), RunError> {
+        let path = self.path("complete.json");
+        fs::remove_file(&path).map_err(|error| RunError::storage("cannot remove", &path, error))?;
+        sync_folder(&self.root)
+    }
+
     /// Takes the right to work in the folder, which must be there.
     ///
     /// # Errors

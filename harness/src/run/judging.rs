@@ -37,7 +37,7 @@ pub struct Judging<'r> {
     asking: Option<&'r Asking>,
     processes: Arc<JudgeProcesses>,
     judges: BTreeMap<String, (Box<dyn Judge>, FrozenJudge)>,
-    checklists: Mutex<BTreeMap<(String, String), Checklist>>,
+    checklists: Mutex<BTreeMap<(String, String), Result<Checklist, String>>>,
 }
 
 /// A model's answer, or why there is none, with the keys of the exchanges.
@@ -113,17 +113,19 @@ impl<'r> Judging<'r> {
     /// Takes the checklists of an earlier start of the run over.
     pub fn resume(&self, finished: &Finished) {
         for record in finished.values().flat_map(|result| &result.records) {
-            if let Record::Checklist(record) = record
-                && record.hash.is_some()
-            {
-                self.keep_checklist(&record.evaluator, &record.task, checklist_of(&record.items, &record.grounding));
+            if let Record::Checklist(record) = record {
+                self.keep_checklist(record);
             }
         }
     }
 
-    fn keep_checklist(&self, judge: &str, task: &str, checklist: Checklist) {
+    fn keep_checklist(&self, record: &ChecklistRecord) {
+        let checklist = match &record.no_answer {
+            None => Ok(checklist_of(&record.items, &record.grounding)),
+            Some(reason) => Err(reason.clone()),
+        };
         let mut checklists = self.checklists.lock().unwrap_or_else(PoisonError::into_inner);
-        checklists.insert((judge.to_owned(), task.to_owned()), checklist);
+        checklists.insert((record.evaluator.clone(), record.task.clone()), checklist);
     }
 
     fn find(&self, id: &str) -> Result<(&dyn Judge, &FrozenJudge), RunError> {
@@ -204,10 +206,10 @@ impl<'r> Judging<'r> {
                 record.grounding = checklist.items.iter().filter_map(|item| item.grounding.clone()).collect();
                 record.alignment = alignment(&checklist, source.goal_schema);
                 record.hash = Some(checklist_hash(&record).hex());
-                self.keep_checklist(id, task, checklist);
             }
             Err(no_answer) => record.no_answer = Some(no_answer.to_string()),
         }
+        self.keep_checklist(&record);
         Ok(UnitResult { records: vec![Record::Checklist(record)], private: Vec::new() })
     }
 
@@ -224,10 +226,13 @@ impl<'r> Judging<'r> {
         let variants = variants_of(judge, probes);
         let (mut judgements, mut repeats) = (Vec::with_capacity(variants.len()), Vec::new());
         for variant in variants {
-            let (exchanges, result) = if frozen.checklist_role.is_some() && checklist.is_none() {
-                (Vec::new(), Err(NoVerdict { reason: "there is no checklist of the task".to_owned() }))
-            } else {
-                self.judgement((judge, frozen), exhibit, checklist.as_ref(), variant)?
+            let (exchanges, result) = match (&frozen.checklist_role, &checklist) {
+                (Some(_), None) => (Vec::new(), Err(no_checklist("none was made"))),
+                (Some(_), Some(Err(reason))) => (Vec::new(), Err(no_checklist(reason))),
+                (_, checklist) => {
+                    let checklist = checklist.as_ref().and_then(|checklist| checklist.as_ref().ok());
+                    self.judgement((judge, frozen), exhibit, checklist, variant)?
+                }
             };
             judgements.push(record_of(id, exhibit, variant, exchanges, &result));
             if matches!(variant, Variant::Repeat { .. }) {
@@ -273,6 +278,11 @@ impl<'r> Judging<'r> {
         self.processes.sound()?;
         Ok((exchanges, judgement))
     }
+}
+
+/// The reason behind `; ` is the checklist's own, so that its code is found ([`crate::ledger`]).
+fn no_checklist(reason: &str) -> NoVerdict {
+    NoVerdict { reason: format!("there is no checklist of the task; {reason}") }
 }
 
 /// Hands over what a checklist of a task may be made from: the instruction in force at the active goal version, and the public goal schema.

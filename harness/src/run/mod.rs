@@ -51,7 +51,7 @@ use error::RunError;
 use evaluators::{EvaluatorCommand, EvaluatorProcess};
 use execute::{Phase, execute};
 use folder::{Found, RunFolder};
-use journal::{Finished, Journal};
+use journal::{Finished, Journal, UnitResult};
 use judge_processes::JudgeProcesses;
 use judging::Judging;
 use manifest::{Choices, Manifest};
@@ -144,6 +144,13 @@ impl RunReport {
         code
     }
 
+    /// Scores and attempts whose answer was lost on the way: `--resume` asks again.
+    #[must_use]
+    pub fn lost(&self) -> usize {
+        let counted = |record: &&Record| matches!(record, Record::Score(_) | Record::Attempt(_)) && record.is_lost();
+        self.ledger.records().filter(counted).count()
+    }
+
     /// Scores and attempts that a replay has no recording of.
     #[must_use]
     pub fn unrecorded(&self) -> usize {
@@ -162,12 +169,13 @@ pub fn default_folder(runs_root: &Path, manifest: &Manifest) -> PathBuf {
     runs_root.join(format!("{}-{}", manifest.suite.id, &manifest.hash().hex()[..12]))
 }
 
-/// Runs a job to its end, or reports the finished run that is there already.
+/// Runs a job to its end, or reports the finished run that is there already; with `resume`, what of it was lost on the way to a
+/// model that can be asked is asked again.
 ///
 /// # Errors
 /// [`RunError`]; whatever was finished is in the journal, and the same job with `resume` goes on.
 pub fn run(mut job: Job<'_>) -> Result<RunReport, RunError> {
-    let manifest = Manifest::freeze(&job.suite, &job.choices, &job.certifier.protocol())?;
+    let mut manifest = Manifest::freeze(&job.suite, &job.choices, &job.certifier.protocol())?;
     for task in &manifest.tasks {
         let entry = job.suite.task(&task.id);
         entry.map_or(Ok(()), |entry| job.certifier.check(&entry.task))?;
@@ -176,7 +184,14 @@ pub fn run(mut job: Job<'_>) -> Result<RunReport, RunError> {
     let folder = RunFolder::at(&root);
     let (_lock, found) = folder.open(&manifest)?;
     match found {
-        Found::Finished => return report_finished(&folder, manifest),
+        Found::Finished => {
+            let report = report_finished(&folder, manifest)?;
+            if !(job.resume && job.models.asks() && report.lost() > 0) {
+                return Ok(report);
+            }
+            manifest = report.manifest;
+            folder.reopen()?;
+        }
         Found::Begun if !job.resume => return Err(RunError::Unfinished { folder: root }),
         Found::Begun | Found::Nothing => folder.prepare(&manifest, found)?,
     }
@@ -243,7 +258,9 @@ fn work_out(job: Job<'_>, manifest: &Manifest, folder: &RunFolder) -> Result<Wor
     let Job { suite, choices, certifier, evaluator_program, threads, stop, mut progress, models, mut plugins, .. } =
         job;
     let (mut journal, mut finished) = Journal::open(&folder.path("journal"), &folder.path("private/journal"))?;
-    finished.retain(|_, result| has_objects(folder, result));
+    let asks = models.asks();
+    let stands = |result: &UnitResult| !(asks && result.records.iter().any(Record::is_lost));
+    finished.retain(|_, result| has_objects(folder, result) && stands(result));
     let builtins = served_evaluators(manifest);
     let judges = Arc::new(JudgeProcesses::new(&evaluator_program));
     let command = EvaluatorCommand { program: evaluator_program, evaluators: builtins.clone() };

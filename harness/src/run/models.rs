@@ -29,6 +29,14 @@ pub enum Models {
     },
 }
 
+impl Models {
+    /// Whether a question without a recording is asked.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        matches!(self, Models::Live(_) | Models::Record(..))
+    }
+}
+
 /// Which questions of a replay must be recorded: one of them that is not stops the run, any other leaves its cell without
 /// a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -12,39 +12,101 @@ use parthack_model::cassette::Cassette;
 use parthack_model::request::Request;
 use parthack_model::role::RoleConfig;
 
-use crate::ledger::Subject;
+use crate::ledger::{Record, Subject};
 use crate::run::attackers::{FeedbackKind, ModelAttacker};
 use crate::run::error::RunError;
+use crate::run::journal::UnitResult;
 use crate::run::judge_processes::JudgeProcesses;
 use crate::run::judging::{Exhibit, Judging};
 use crate::run::manifest::{FrozenJudge, Recorded, SemanticChoices, freeze_judge};
 use crate::run::models::Asking;
 use crate::run::suite::Suite;
 
+/// What a user says of a role: a configuration, and which of its options were named rather than left as they are usual.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedRole {
+    /// The configuration.
+    pub config: RoleConfig,
+    /// Names of options, such as `max_tokens`.
+    pub named: BTreeSet<String>,
+}
+
+impl WantedRole {
+    /// Whether a configuration is of this model and has the named options. How long a try may last is no part of a recording.
+    fn admits(&self, recorded: &RoleConfig) -> bool {
+        let (wanted, named) = (&self.config, |option: &str| self.named.contains(option));
+        let differs = [
+            wanted.name() != recorded.name(),
+            named("max_tokens") && wanted.max_tokens != recorded.max_tokens,
+            named("top_logprobs") && wanted.top_logprobs != recorded.top_logprobs,
+            named("temperature") && wanted.temperature != recorded.temperature,
+            named("reasoning") && wanted.reasoning != recorded.reasoning,
+            named("response_format") && wanted.response_format != recorded.response_format,
+        ];
+        !differs.contains(&true)
+    }
+}
+
+/// Whether two configurations ask the same: all but how long a try may last.
+fn asks_the_same(one: &RoleConfig, other: &RoleConfig) -> bool {
+    RoleConfig { timeout_seconds: other.timeout_seconds, ..one.clone() } == *other
+}
+
+/// A configuration as `--role` takes it, with every option that is part of a recording.
+fn spelled(config: &RoleConfig) -> String {
+    let RoleConfig { temperature, max_tokens, reasoning, response_format, top_logprobs, .. } = config;
+    let reasoning = reasoning.map_or_else(String::new, |reasoning| format!(",reasoning={}", reasoning.word()));
+    let name = config.name();
+    let format = response_format.word();
+    format!(
+        "{name},temperature={temperature},max_tokens={max_tokens}{reasoning},response_format={format},top_logprobs={top_logprobs}"
+    )
+}
+
 /// Takes the one configuration of a role out of what a cassette has ([`parthack_model::cassette::Cassette::roles`]): the one
-/// that `wanted` names, or the only one there is.
+/// that `wanted` describes (of several, the one that is as usual in all that `wanted` leaves open), or the only one there is.
 ///
 /// # Errors
 /// [`RunError::Usage`] for none, or for several to choose from.
 pub fn recorded_role(
     recorded: &mut BTreeMap<String, Vec<RoleConfig>>,
     role: &str,
-    wanted: Option<&RoleConfig>,
+    wanted: Option<&WantedRole>,
 ) -> Result<Option<RoleConfig>, RunError> {
-    let mut recorded = recorded.remove(role).unwrap_or_default();
+    let recorded = recorded.remove(role).unwrap_or_default();
+    let list = |configs: &[RoleConfig]| configs.iter().map(spelled).collect::<Vec<_>>().join("; ");
+    let mut fitting = recorded.clone();
     if let Some(wanted) = wanted {
-        recorded.retain(|config| config.name() == wanted.name());
-        if recorded.is_empty() {
-            let message = format!("--role {role}={}: nothing is recorded of it", wanted.name());
+        fitting.retain(|config| wanted.admits(config));
+        let usual = |config: &&RoleConfig| {
+            let wanted = RoleConfig { identity: config.identity.clone(), ..wanted.config.clone() };
+            asks_the_same(&wanted, config)
+        };
+        if let (2.., Some(exact)) = (fitting.len(), fitting.iter().find(usual)) {
+            fitting = vec![exact.clone()];
+        }
+        if fitting.is_empty() {
+            let message = match recorded.is_empty() {
+                true => format!("--role {role}={}: nothing is recorded of this role", wanted.config.name()),
+                false => format!(
+                    "--role {role}={}: nothing is recorded of it; found {}",
+                    spelled(&wanted.config),
+                    list(&recorded)
+                ),
+            };
             return Err(RunError::usage(message, "`parthack cassette list` shows what is recorded"));
         }
     }
-    if recorded.len() > 1 {
-        let names: Vec<String> = recorded.iter().map(RoleConfig::name).collect();
-        let message = format!("role {role}: {} configurations are recorded: {}", names.len(), names.join(", "));
-        return Err(RunError::usage(message, "choose one with --role, or keep each in a folder of its own"));
+    if fitting.len() > 1 {
+        let message = format!("role {role}: {} configurations are recorded: {}", fitting.len(), list(&fitting));
+        let (first, others) = (spelled(&fitting[0]), &fitting[1..]);
+        let hint = match others.iter().any(|other| spelled(other) == first) {
+            true => "they are of different servers or model files: keep each in a folder of its own",
+            false => "choose one with --role, as it stands here, or keep each in a folder of its own",
+        };
+        return Err(RunError::usage(message, hint));
     }
-    Ok(recorded.pop())
+    Ok(fitting.pop())
 }
 
 /// Which attempts of a model are recorded.
@@ -72,7 +134,8 @@ pub fn recorded_attempts(
 ) -> Result<RecordedAttempts, RunError> {
     let cassette = Cassette::new(None, folders.to_vec());
     let labels = cassette.list()?.into_iter().filter_map(|entry| entry.exchange.ok());
-    let cells = labels.filter(|label| label.role == "attacker").map(|label| label.cell);
+    let of_role = labels.filter(|label| label.role == "attacker" && asks_the_same(&label.config, role));
+    let cells = of_role.map(|label| label.cell);
     let most = cells.filter_map(|cell| attempt_of(&cell)).max().unwrap_or(1);
     let attacker = ModelAttacker { role: role.clone(), budget: budget.unwrap_or(most), feedback };
     let keys = cassette.keys()?;
@@ -152,14 +215,18 @@ fn of_mode(
         let hash = payload_hash(&bytes).hex();
         let exhibit = Exhibit { task: &task.spec.id, subject: &subject, hash: &hash, payload: &bytes };
         for (id, frozen) in &frozen {
-            if frozen.checklist_role.is_some() {
-                judging.checklist(task, id)?;
-            }
+            // A checklist that was answered and refused is all that there is to ask about the task.
+            let refused = frozen.checklist_role.is_some() && is_refused(&judging.checklist(task, id)?);
             let judged = judging.judge(id, exhibit, false)?;
-            if judged.judgements.iter().any(|judgement| !judgement.exchanges.is_empty()) {
+            if refused || judged.judgements.iter().any(|judgement| !judgement.exchanges.is_empty()) {
                 recorded.tasks.entry((*id).to_owned()).or_default().insert(task.spec.id.clone());
             }
         }
     }
     Ok(recorded)
+}
+
+fn is_refused(checklist: &UnitResult) -> bool {
+    let refused = |record: &Record| matches!(record, Record::Checklist(record) if record.is_refused());
+    checklist.records.iter().any(refused)
 }

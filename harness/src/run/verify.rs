@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 use parthack_attacker::search::SearchOptions;
 use parthack_env::canonical::Hash;
 
-use crate::ledger::{ChecklistRecord, JudgementRecord, Ledger, Record, RecordedScore, ScoreRecord, mentions};
+use crate::ledger::{ChecklistRecord, JudgementRecord, Ledger, Record, RecordedScore, ScoreRecord, is_lost_on_the_way};
 use crate::run::attackers::{Attacker, FeedbackKind, Generated, ModelAttacker};
 use crate::run::certifying::Certify;
 use crate::run::error::RunError;
@@ -307,12 +307,9 @@ fn compare(found: &Ledger, expected: &Ledger) -> Result<(), VerifyFault> {
     }
 }
 
-/// Codes of missing answers that leave no exchange behind: what went wrong on the way can't be worked out again.
-const NOT_KEPT: [&str; 3] = ["transport", "status", "protocol"];
-
 /// Whether a record is what was worked out again; where an answer was lost on the way, whether all else is.
 pub(crate) fn same(found: &Record, again: &Record) -> bool {
-    let lost = |reason: &str| NOT_KEPT.iter().any(|code| mentions(reason, code));
+    let lost = is_lost_on_the_way;
     let lost_score = |score: &RecordedScore| score.why_not().is_some_and(lost);
     if found == again {
         return true;

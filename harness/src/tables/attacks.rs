@@ -21,6 +21,15 @@ fn push_not_recorded(view: &LedgerView<'_>, table: &mut Table, head: &str) -> Re
     Ok(())
 }
 
+/// Targets without numbers of their own, id and title: those of the run that don't cover the held-out tasks, and the paper's
+/// judges that it does not attack.
+fn not_recorded_targets<'v>(view: &'v LedgerView<'_>, summaries: &'v Summaries) -> Vec<Heading<'v>> {
+    let partial = summaries.targets.iter().filter(|target| target.cells.is_none());
+    let mut targets: Vec<Heading<'_>> = partial.map(|target| (target.id.as_str(), view.title(&target.id))).collect();
+    targets.extend(view.untargeted());
+    targets
+}
+
 fn no_verdict_column() -> Column {
     Column::numbers("no_verdict", "No verdict")
 }
@@ -135,16 +144,21 @@ pub(super) fn table_b2(view: &LedgerView<'_>, summaries: &Summaries) -> Result<T
 
 /// Table B.1: per-task inflation on the shared set.
 pub(super) fn table_b1(view: &LedgerView<'_>, summaries: &Summaries) -> Result<Table, RunError> {
-    let headings: Vec<Heading<'_>> = headings(view, summaries.evaluators.iter().map(|e| e.id.as_str()));
+    let mut headings: Vec<Heading<'_>> = headings(view, summaries.evaluators.iter().map(|e| e.id.as_str()));
+    let others = view.not_recorded();
+    headings.extend(&others);
+    let not_recorded = || others.iter().map(|(id, _)| (*id, NOT_RECORDED));
     let mut table = layout::table_b1(&headings);
     for (place, task) in view.shape.tasks().iter().enumerate() {
         let mut cells = vec![("task", Cell::text(task))];
         cells.extend(summaries.evaluators.iter().map(|e| (e.id.as_str(), inflation_cell(e.shared[place].outcome))));
+        cells.extend(not_recorded());
         table.push(cells)?;
     }
     let of = |title: &str, cell: fn(&AttackSummary) -> Cell| {
         let mut cells = vec![("task", Cell::text(title))];
         cells.extend(summaries.evaluators.iter().map(|e| (e.id.as_str(), cell(&e.attack))));
+        cells.extend(not_recorded());
         cells
     };
     table.push(of("Mean", |attack| attack.mean_inflation.map(|estimate| estimate.mean).into()))?;
@@ -166,7 +180,9 @@ pub(super) fn table_b4(view: &LedgerView<'_>, summaries: &Summaries) -> Result<T
             Some((target.id.as_str(), scores))
         })
         .collect();
-    let headings = headings(view, ranked.iter().map(|(id, _)| *id));
+    let others = not_recorded_targets(view, summaries);
+    let mut headings = headings(view, ranked.iter().map(|(id, _)| *id));
+    headings.extend(&others);
     let mut table = layout::table_b4(&headings)
         .with_note("Values are sorted within a target; a row names no task and no common candidate.");
     let ranks = ranked.iter().map(|(_, scores)| scores.len()).max().unwrap_or(0);
@@ -174,6 +190,7 @@ pub(super) fn table_b4(view: &LedgerView<'_>, summaries: &Summaries) -> Result<T
         let cell = |scores: &[Score]| scores.get(place).map_or(Cell::Missing(Missing::Unmatched), |s| Cell::Number(*s));
         let mut cells = vec![("rank", Cell::count(place + 1))];
         cells.extend(ranked.iter().map(|(id, scores)| (*id, cell(scores))));
+        cells.extend(others.iter().map(|(id, _)| (*id, NOT_RECORDED)));
         table.push(cells)?;
     }
     Ok(table)
@@ -190,8 +207,8 @@ pub(super) fn table_b6(view: &LedgerView<'_>, summaries: &Summaries) -> Result<T
         row.extend(THRESHOLD_KEYS.into_iter().zip(counts.into_iter().map(Cell::count)));
         table.push(row)?;
     }
-    for set in ["shared", "target"] {
-        for (id, title) in view.not_recorded() {
+    for (set, others) in [("shared", view.not_recorded()), ("target", not_recorded_targets(view, summaries))] {
+        for (id, title) in others {
             let mut row = vec![("set", Cell::text(set)), ("evaluator", Cell::named(id, title))];
             row.extend(THRESHOLD_KEYS.map(|key| (key, NOT_RECORDED)));
             table.push(row)?;

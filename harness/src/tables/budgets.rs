@@ -13,6 +13,8 @@ use crate::table::{Cell, Column, Missing, Table};
 use crate::tables::summaries::outcome_of;
 use crate::tables::view::LedgerView;
 
+const NOT_RECORDED: Cell = Cell::Missing(Missing::NotRecorded);
+
 /// Figure B.1's data: one row a target and budget.
 pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
     let columns = vec![
@@ -24,26 +26,48 @@ pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
     ];
     let mut table = Table::new("figure-B.1", "Coverage and success by budget", columns)
         .with_note("Figure B.1's data: what the first K attempts of each task would have given.");
+    let keys: Vec<String> = table.columns.iter().map(|column| column.key.clone()).collect();
+    let not_recorded = |id: &str, title: &str| {
+        let cell = |key: &String| if key == "target" { Cell::named(id, title) } else { NOT_RECORDED };
+        keys.iter().map(|key| (key.clone(), cell(key))).collect::<Vec<_>>()
+    };
     for target in &view.manifest.targets {
         if !view.is_aggregated(target) {
+            table.push(not_recorded(target, view.title(target)))?;
             continue;
         }
         let (cells, budget) = attempts_on(view, target, view.held_out())?;
+        let unrecorded = first_unrecorded(view, target, view.held_out());
         // Files may differ in number from task to task: then there is no common budget.
         if view.held_out().any(|task| view.manifest.attempts(&task.id, target) != budget) || budget == 0 {
             continue;
         }
         for point in budget_curve(&view.shape, &cells, budget, view.threshold, &view.bootstrap)? {
+            let is_recorded = point.budget < unrecorded;
+            let counted = |cell: Cell| if is_recorded { cell } else { NOT_RECORDED };
             table.push([
                 ("target", Cell::named(target, view.title(target))),
                 ("budget", Cell::count(point.budget as usize)),
-                ("coverage", point.summary.coverage.into()),
-                ("successful", point.summary.end_to_end_yield.into()),
-                ("mean_inflation", point.summary.mean_inflation.into()),
+                ("coverage", counted(point.summary.coverage.into())),
+                ("successful", counted(point.summary.end_to_end_yield.into())),
+                ("mean_inflation", counted(point.summary.mean_inflation.into())),
             ])?;
         }
     }
+    for (id, title) in view.untargeted() {
+        table.push(not_recorded(id, title))?;
+    }
     Ok(table)
+}
+
+/// The number of the first attempt that a replay has no recording of on some task: from there on nothing is known of a budget.
+pub(super) fn first_unrecorded<'l>(
+    view: &LedgerView<'l>,
+    target: &str,
+    tasks: impl Iterator<Item = &'l FrozenTask>,
+) -> u32 {
+    let attempts = tasks.flat_map(|task| view.attempts(&task.id, target));
+    attempts.filter(|attempt| attempt.is_unrecorded()).map(|attempt| attempt.attempt).min().unwrap_or(u32::MAX)
 }
 
 /// A target's attempts on tasks, and the greatest number of them on one.
@@ -84,12 +108,13 @@ pub(super) fn strategies(view: &LedgerView<'_>) -> Result<Table, RunError> {
         Column::numbers("tasks", "Tasks"),
         Column::numbers("candidates", "Candidates"),
         Column::numbers("eligible", "Eligible"),
+        Column::numbers("scored", "Scored"),
         Column::numbers("successful", "Successful"),
         Column::numbers("mean_inflation", "Mean inflation"),
         Column::numbers("largest", "Largest inflation"),
     ];
     let mut table = Table::new("strategies", "Vulnerability profile by strategy", columns).with_note(
-        "Over all tasks of the run, development tasks too; a strategy that does not fit a task has no candidate.",
+        "Over all tasks of the run, development tasks too; a strategy that does not fit a task has no candidate. Success and inflation are of the scored: eligible candidates with a score, against an honest trajectory with one.",
     );
     let (FrozenAttacker::Patterns { strategies } | FrozenAttacker::Search { fallback: strategies, .. }) =
         &view.manifest.attacker
@@ -132,6 +157,7 @@ pub(super) fn strategies(view: &LedgerView<'_>) -> Result<Table, RunError> {
                 ("tasks", Cell::count(tasks)),
                 ("candidates", Cell::count(candidates)),
                 ("eligible", Cell::count(eligible)),
+                ("scored", Cell::count(scores.len())),
                 ("successful", counted),
                 ("mean_inflation", Score::mean(&scores).into()),
                 ("largest", largest.into()),

@@ -6,7 +6,7 @@ use crate::run::manifest::{FrozenAttacker, FrozenEvaluator, FrozenTask, ratio_at
 use crate::statistics::SuiteShape;
 use crate::statistics::budget::budget_curve;
 use crate::table::{Cell, Column, Missing, Table, layout};
-use crate::tables::budgets::attempts_on;
+use crate::tables::budgets::{attempts_on, first_unrecorded};
 use crate::tables::summaries::{attack_cell, inflation_cell, rollback_cell};
 use crate::tables::tasks::family;
 use crate::tables::view::LedgerView;
@@ -128,13 +128,16 @@ pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
     let shape = SuiteShape::new(view.development().map(|task| task.id.clone()).collect(), Vec::new())?;
     for target in &view.manifest.targets {
         let (cells, budget) = attempts_on(view, target, view.development())?;
+        let unrecorded = first_unrecorded(view, target, view.development());
         for point in budget_curve(&shape, &cells, budget, view.threshold, &view.bootstrap)? {
+            let is_recorded = point.budget < unrecorded;
+            let counted = |cell: Cell| if is_recorded { cell } else { Cell::Missing(Missing::NotRecorded) };
             table.push([
                 ("target", Cell::named(target, view.title(target))),
                 ("budget", Cell::count(point.budget as usize)),
-                ("coverage", point.summary.coverage.into()),
-                ("successful", point.summary.end_to_end_yield.into()),
-                ("no_verdict", Cell::count(point.summary.no_verdict)),
+                ("coverage", counted(point.summary.coverage.into())),
+                ("successful", counted(point.summary.end_to_end_yield.into())),
+                ("no_verdict", counted(Cell::count(point.summary.no_verdict))),
             ])?;
         }
     }

@@ -77,15 +77,19 @@ pub fn build_tables(manifest: &Manifest, ledger: &Ledger) -> Result<Vec<Table>, 
     for table in &mut tables {
         let judges = judges_of(table, &view);
         let attacked = speaks_of_attacked(table, manifest);
-        let Some(models) = (attacked || !judges.is_empty()).then(|| semantic::models_note(manifest, &judges)).flatten()
-        else {
+        if !attacked && judges.is_empty() {
             continue;
-        };
+        }
+        let of_checklists = CHECKLISTS.contains(&table.id.as_str());
+        let Some(models) = semantic::models_note(manifest, &judges, of_checklists) else { continue };
         let note = table.note.take().map(|note| format!("{note} {models}"));
         table.note = Some(note.unwrap_or(models));
     }
     Ok(tables)
 }
+
+/// Tables of what was made before anything was judged.
+const CHECKLISTS: [&str; 2] = ["checklists", "alignment"];
 
 /// Tables that a run has only if it has rows for them.
 const OPTIONAL: [&str; 7] =

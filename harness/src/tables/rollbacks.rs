@@ -119,6 +119,17 @@ pub(super) fn by_set(view: &LedgerView<'_>, summaries: &Summaries) -> Result<Tab
             ]);
             table.push(row)?;
         }
+        let unasked = summaries.evaluators.iter().filter(|evaluator| cells_of(evaluator, set).is_none());
+        let unasked = unasked.map(|evaluator| (evaluator.id.as_str(), view.title(&evaluator.id)));
+        let keys: Vec<String> = table.columns.iter().map(|column| column.key.clone()).collect();
+        for (id, title) in unasked.chain(view.not_recorded()) {
+            let cell = |key: &String| match key.as_str() {
+                "set" => Cell::text(set),
+                "evaluator" => Cell::named(id, title),
+                _ => NOT_RECORDED,
+            };
+            table.push(keys.iter().map(|key| (key.clone(), cell(key))))?;
+        }
     }
     Ok(table)
 }

@@ -39,22 +39,32 @@ pub(super) fn described(role: &RoleConfig) -> String {
 }
 
 /// Which model made which rows, for the note of a table in which these judges have numbers; none where neither they nor the
-/// attacker are models.
-pub(super) fn models_note(manifest: &Manifest, judges: &[&str]) -> Option<String> {
-    let mut by_model: BTreeMap<String, (bool, Vec<&str>)> = BTreeMap::new();
-    let mut name = |role: &RoleConfig, part| {
+/// attacker are models. A table `of_checklists` has nothing of those who judge by them.
+pub(super) fn models_note(manifest: &Manifest, judges: &[&str], of_checklists: bool) -> Option<String> {
+    let model = |role: &RoleConfig| {
         let file = role.identity.get("model_file").map(|file| format!(" ({file})")).unwrap_or_default();
-        let (local, parts) = by_model.entry(format!("{}{file}", role.name())).or_default();
+        format!("{}{file}", role.name())
+    };
+    let mut by_model: BTreeMap<String, (bool, Vec<String>)> = BTreeMap::new();
+    let mut name = |role: &RoleConfig, part: String| {
+        let (local, parts) = by_model.entry(model(role)).or_default();
         *local |= role.provider == "local";
         parts.push(part);
     };
     for evaluator in &manifest.evaluators {
-        if let Some(judge) = evaluator.judge.as_ref().filter(|_| judges.contains(&evaluator.id.as_str())) {
-            name(&judge.role, &evaluator.title);
+        let Some(judge) = evaluator.judge.as_ref().filter(|_| judges.contains(&evaluator.id.as_str())) else {
+            continue;
+        };
+        let other = judge.checklist_role.as_ref().filter(|role| model(role) != model(&judge.role));
+        if !of_checklists || other.is_none() {
+            name(&judge.role, evaluator.title.clone());
+        }
+        if let Some(role) = other {
+            name(role, format!("checklists of {}", evaluator.title));
         }
     }
     if let FrozenAttacker::Llm { role, .. } = &manifest.attacker {
-        name(role, "the attacker");
+        name(role, "the attacker".to_owned());
     }
     let any_local = by_model.values().any(|(local, _)| *local);
     let lines: Vec<String> =

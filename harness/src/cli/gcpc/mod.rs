@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Subcommand;
 
 use crate::cli::Output;
-use crate::cli::models::{ClientArgs, ModelModeArg, Roles, recorded_roles};
+use crate::cli::models::{ClientArgs, ModelModeArg, ResolvedRoles, recorded_roles};
 use crate::failure::{Exit, Failure};
 use crate::gcpc::folder::GcpcFolder;
 use crate::gcpc::pipeline::Pipeline;
@@ -81,13 +81,9 @@ fn pipeline(args: &ClientArgs, folder: &GcpcFolder) -> Result<Pipeline, Failure>
         ModelModeArg::Live | ModelModeArg::Record => {
             let stop: Arc<AtomicBool> = stop_on_signal()?;
             let options = args.options(&stop)?;
-            let Roles { checklist, judge, .. } = roles.resolved(&options)?;
-            let models = match (mode, &args.cassettes) {
-                (ModelModeArg::Record, Some(cassettes)) => Models::Record(options, cassettes.clone()),
-                (ModelModeArg::Record, None) => {
-                    let message = "--model-mode record: no folder to record into";
-                    return Err(Failure::usage(message, "name one with --cassettes DIR"));
-                }
+            let ResolvedRoles { checklist, judge, .. } = roles.resolved(&options)?;
+            let models = match mode {
+                ModelModeArg::Record => Models::Record(options, args.record_folder()?),
                 _ => Models::Live(options),
             };
             (models, checklist, judge)
