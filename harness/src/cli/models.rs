@@ -114,7 +114,7 @@ pub(super) struct ModelArgs {
     /// What an attempt of a model hears of those before it, never a certifier's verdict
     #[arg(long, value_enum, default_value_t = FeedbackArg::None, value_name = "WHAT")]
     feedback: FeedbackArg,
-    /// Say how many calls the run would make and what they would cost at most, and stop
+    /// Say how many calls the whole run takes and what they cost at most (done parts of a run included), and stop
     #[arg(long)]
     pub(super) dry_run: bool,
 }

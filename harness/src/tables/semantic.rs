@@ -200,9 +200,13 @@ fn against_inflation(
         (inflation.iter()).map(|cell| PerTask { task: cell.task.clone(), value: magnitude(&cell.task) }).collect();
     let compared = compare(inflation, &noise, &view.bootstrap)?;
     let given: Vec<Score> = inflation.iter().filter_map(|cell| cell.value).collect();
-    let p_value = measured(compared.wilcoxon.p_value)?;
     let mean = compared.difference.mean.map(|estimate| estimate.mean);
-    Ok([(KEYS[0], Score::mean(&given).into()), (KEYS[1], mean.into()), (KEYS[2], Cell::Probability(p_value))])
+    // A test of no pairs says nothing.
+    let p_value = match mean {
+        Some(_) => Cell::Probability(measured(compared.wilcoxon.p_value)?),
+        None => Cell::Missing(Missing::NothingScored),
+    };
+    Ok([(KEYS[0], Score::mean(&given).into()), (KEYS[1], mean.into()), (KEYS[2], p_value)])
 }
 
 /// Repeated judgements: their spread within a trajectory, and what other aggregates than the primary give (P B.4, B.5).
