@@ -203,7 +203,7 @@ fn numbers_and_negations_keep_requirements_apart() {
         ),
         (
             "The printed total has many long digits in every case",
-            "The printed total has many big digits in every case",
+            "The printed total has many long digit in each case",
             false,
         ),
     ];

@@ -35,8 +35,6 @@ pub struct Options {
     pub code_run: usize,
     /// Words in a row that a requirement may not share with the verifier's comments and messages.
     pub prose_run: usize,
-    /// Two requirements are near duplicates when they share so many percent of their words.
-    pub duplicate_percent: usize,
 }
 
 impl Default for Options {
@@ -51,7 +49,6 @@ impl Default for Options {
             near_percent: 30,
             code_run: 6,
             prose_run: 8,
-            duplicate_percent: 80,
         }
     }
 }
@@ -96,9 +93,9 @@ codes! {
     RequirementInvisible = "requirement_invisible",
     /// A requirement with letters that look like others.
     RequirementLookalike = "requirement_lookalike",
-    /// The same requirement twice, but for case, white space and marks.
+    /// The same requirement twice, but for case, white space and marks that tell nothing.
     DuplicateRequirement = "duplicate_requirement",
-    /// Two requirements that share nearly all words.
+    /// Two requirements that differ only in what has no content: function words, inflection, order.
     NearDuplicateRequirement = "near_duplicate_requirement",
     /// A requirement that rewords test code.
     TestCode = "test_code",
@@ -230,7 +227,7 @@ pub fn check(instruction: &str, verifier: &Verifier, checklist: &Checklist, opti
         faults.extend(reference::check(index, item, verifier));
     }
     repeats::ids(checklist, &mut faults);
-    repeats::requirements(checklist, options, &mut faults);
+    repeats::requirements(checklist, verifier, &mut faults);
     plain::count(checklist, options, &mut faults);
     faults.sort_by(|left, right| (left.item, left.code, &left.pointer).cmp(&(right.item, right.code, &right.pointer)));
     Report { items: checklist.items.len(), faults }
