@@ -3,6 +3,7 @@
 //! A gate says what it refuses, with a stable code, the JSON pointer of the field, and the offending text. All faults are reported, not
 //! the first. A field has at most one fault of each gate, and the most telling one of the quote's.
 
+mod code_syntax;
 mod plain;
 mod quote;
 mod reference;

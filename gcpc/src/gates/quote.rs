@@ -1,7 +1,7 @@
 //! The gate on quotes: verbatim in the instruction, byte for byte.
 //!
 //! What is not verbatim gets the most telling code, in this order: it would be verbatim but for one of white space, invisible characters,
-//! case, look-alike characters; it stands in the verifier; it joins passages with an ellipsis; it is near a span; it is not there. A reader
+//! case, look-alike characters; it stands in the verifier, as written or as the program and a reader of its comments see it; it joins passages with an ellipsis; it is near a span; it is not there. A reader
 //! gets the nearest true span each time, with its byte offsets.
 
 use super::plain::is_empty;
@@ -9,7 +9,8 @@ use super::{Code, Fault, Options, TrueSpan, shown};
 use crate::text::fold::{Folded, Folding, fold};
 use crate::text::nearest::nearest;
 use crate::text::token::words;
-use crate::verifier::{SourceKind, Verifier};
+use crate::verifier::lexicon::{Lexicon, comments};
+use crate::verifier::{Source, SourceKind, Verifier};
 
 /// Beyond so many pairs of characters no nearest span is looked for.
 const MOST_WORK: usize = 400_000_000;
@@ -19,7 +20,7 @@ pub(super) struct Gate<'a> {
     verifier: &'a Verifier,
     options: &'a Options,
     foldings: Vec<(Code, Folding, Folded)>,
-    /// The verifier's texts, white space folded.
+    /// The verifier's texts, and what they say without the writing of code, white space folded.
     verifier_texts: Vec<(&'a str, Folded)>,
 }
 
@@ -36,7 +37,9 @@ impl<'a> Gate<'a> {
         ];
         let foldings = foldings.map(|(code, folding)| (code, folding, fold(instruction, folding))).to_vec();
         let sources = verifier.sources().iter().filter(|(_, kind)| *kind != SourceKind::Other);
-        let verifier_texts = sources.map(|(source, _)| (source.path.as_str(), fold(&source.text, SPACE))).collect();
+        let folded =
+            |source: &'a Source| [&source.text, &said(source)].map(|text| (source.path.as_str(), fold(text, SPACE)));
+        let verifier_texts = sources.flat_map(|(source, _)| folded(source)).collect();
         Gate { instruction, verifier, options, foldings, verifier_texts }
     }
 
@@ -143,6 +146,15 @@ impl<'a> Gate<'a> {
         let test = self.verifier.tests().iter().find(|test| fold(&test.text, SPACE).find(&wanted).is_some());
         test.map(super::super::verifier::VerifierTest::node)
     }
+}
+
+/// The literals of code as the program sees them, and its comments without their marks; what is between two of them is in no quote.
+fn said(source: &Source) -> String {
+    let mut lexicon = Lexicon::default();
+    if source.path.ends_with(".py") {
+        lexicon.add(&source.text);
+    }
+    lexicon.literals.into_iter().chain(comments(&source.text)).collect::<Vec<_>>().join("\0")
 }
 
 /// Whether the parts between ellipses stand in the instruction, in order.

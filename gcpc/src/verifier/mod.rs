@@ -5,6 +5,7 @@
 //! in an instance) is code: the files that it leaves, as far as it shows them; which of their tests count, a list says. Other files are sources
 //! without tests.
 
+pub(crate) mod lexicon;
 mod listed;
 mod literal;
 mod parametrize;
