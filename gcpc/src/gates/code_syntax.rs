@@ -78,13 +78,14 @@ impl<'a> Syntax<'a> {
     /// `name[…]`
     fn index(&self, requirement: &str, found: &[Token<'_>], index: usize) -> Option<(u32, String)> {
         let [base, open, inner, ..] = found.get(index..)? else { return None };
-        if base.kind != Kind::Word || open.text != "[" || !touch(base, open) || ["s", "es"].contains(&inner.text) {
+        let is_base = base.kind == Kind::Word || ["]", ")"].contains(&base.text);
+        if !is_base || open.text != "[" || !touch(base, open) || ["s", "es"].contains(&inner.text) {
             return None;
         }
-        let close = found[index..].iter().find(|token| token.text == "]")?;
-        let is_literal = ["\"", "'"].contains(&inner.text);
-        let is_known = self.is_name(base.text)
-            && (inner.kind == Kind::Number || inner.text == "-" || inner.text == ":" || self.is_name(inner.text));
+        let close = found[index + 2..].iter().find(|token| token.text == "]")?;
+        let is_literal = ["\"", "'", "-"].contains(&inner.text);
+        let is_known =
+            self.is_name(base.text) && (inner.kind == Kind::Number || inner.text == ":" || self.is_name(inner.text));
         let text = requirement.get(base.start..=close.start)?;
         ((is_literal || is_known) && !self.instruction.contains(text)).then(|| (STRONG, format!("the index {text}")))
     }

@@ -204,7 +204,19 @@ impl<'a> Gate<'a> {
             {
                 marks.push((STRONG, format!("the operator {}", token.text)));
             }
-            if token.kind != Kind::Word || self.is_told(token.text) || !seen.insert(token.text) {
+            if token.kind != Kind::Word {
+                continue;
+            }
+            // A word that the instruction has is not told as a call by it.
+            if is_call(found, index) && !self.instruction_text.contains(&format!("{}(", token.text)) {
+                let called = self.names.get(token.text).filter(|(_, is_called)| *is_called);
+                marks.extend(
+                    called.map(|(place, _)| {
+                        (STRONG, format!("the name {} of {}:{}", token.text, place.file, place.line))
+                    }),
+                );
+            }
+            if self.is_told(token.text) || !seen.insert(token.text) {
                 continue;
             }
             if token.text == "assert" {
@@ -215,7 +227,7 @@ impl<'a> Gate<'a> {
                 marks.push((STRONG, format!("the name {name} of {}:{}", place.file, place.line)));
                 continue;
             }
-            let Some((place, is_called)) = self.names.get(name) else { continue };
+            let Some((place, _)) = self.names.get(name) else { continue };
             let is_snake = name.trim_matches('_').contains('_');
             let has_inner_capital = name
                 .chars()
@@ -225,10 +237,7 @@ impl<'a> Gate<'a> {
             let is_screamed = name.len() >= STRONG_CAPITALS
                 && name.chars().all(|letter| letter.is_ascii_uppercase())
                 && self.syntax.is_name(name);
-            let is_strong = is_snake
-                || is_screamed
-                || (has_inner_capital && is_small_first)
-                || (*is_called && is_call(found, index));
+            let is_strong = is_snake || is_screamed || (has_inner_capital && is_small_first);
             if is_strong || has_inner_capital {
                 let weight = if is_strong { STRONG } else { WEAK };
                 marks.push((weight, format!("the name {name} of {}:{}", place.file, place.line)));
