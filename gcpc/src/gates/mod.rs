@@ -80,7 +80,7 @@ macro_rules! codes {
 codes! {
     /// Fewer or more items than allowed.
     ItemCount = "item_count",
-    /// An id, a requirement or a quote without a visible character.
+    /// An id or a quote without a visible character, a requirement without a word.
     Empty = "empty",
     /// A requirement or a quote longer than allowed.
     TooLong = "too_long",
@@ -100,7 +100,7 @@ codes! {
     NearDuplicateRequirement = "near_duplicate_requirement",
     /// A requirement that rewords test code.
     TestCode = "test_code",
-    /// A quote of too few words or characters to ground anything.
+    /// A quote of too few words or characters to ground anything, and without a name, a number or marked text that would make up for it.
     QuoteTooShort = "quote_too_short",
     /// A quote that differs from the instruction in white space.
     QuoteWhitespace = "quote_whitespace",
