@@ -202,3 +202,77 @@ fn a_file_that_gives_no_test_is_noted() {
     let many: Vec<Source> = (0..100).map(|index| source(&format!("{index}.csv"), "a\n")).collect();
     assert_eq!(Verifier::read(many).expect("readable").notes().len(), 20);
 }
+
+fn open_ones(verifier: &Verifier) -> Vec<&str> {
+    verifier.tests().iter().filter(|test| test.open).map(|test| test.id.as_str()).collect()
+}
+
+#[test]
+fn fixtures_with_params_open_a_test_wherever_they_stand() {
+    let conftest = "import pytest\n\n@pytest.fixture(params=['c1', 'c2'])\ndef conf(request): return 1\n\n@pytest.fixture\ndef through(conf): return 1\n\n@pytest.fixture\ndef plain(): return 1\n";
+    let own = "import pytest\n\n@pytest.fixture\ndef conf2(): return 1\n\ndef test_conf(conf): pass\ndef test_through(through): pass\ndef test_plain(plain): pass\ndef test_none(): pass\n\nclass TestA:\n    @pytest.fixture(params=['s'], autouse = True)\n    def auto(self, request): return 1\n    def test_auto(self): pass\n    class TestB:\n        def test_deep(self): pass\n\nclass TestC:\n    @pytest.fixture\n    def conf(self): return 1\n    def test_hides(self, conf): pass\n";
+    let found =
+        Verifier::read(vec![source("tests/conftest.py", conftest), source("tests/a/test_x.py", own)]).expect("read");
+    assert_eq!(open_ones(&found), ["test_conf", "test_through", "TestA::test_auto", "TestA::TestB::test_deep"]);
+    assert_eq!(resolved(&found, "tests/a/test_x.py::test_conf[c1]"), "test_conf");
+    assert_eq!(resolved(&found, "test_plain[c1]"), "");
+    // Those of a folder beside or below are out of reach, and the nearest of a name hides the others.
+    let beside =
+        Verifier::read(vec![source("tests/b/conftest.py", conftest), source("tests/a/test_x.py", own)]).expect("read");
+    assert_eq!(open_ones(&beside), ["TestA::test_auto", "TestA::TestB::test_deep"]);
+    let nearer = "import pytest\n\n@pytest.fixture\ndef conf(): return 1\n";
+    let hidden = Verifier::read(vec![
+        source("conftest.py", conftest),
+        source("tests/conftest.py", nearer),
+        source("tests/test_x.py", "def test_conf(conf): pass\n"),
+    ]);
+    assert_eq!(open_ones(&hidden.expect("read")), [""; 0]);
+    let everywhere = "import pytest\n\n@pytest.fixture(autouse=True, params=[1, 2])\ndef each(request): return 1\n";
+    let hook = "def pytest_generate_tests(metafunc): pass\n";
+    for text in [everywhere, hook] {
+        let found = Verifier::read(vec![source("conftest.py", text), source("test_x.py", "def test_a(): pass\n")]);
+        assert_eq!(open_ones(&found.expect("read")), ["test_a"], "{text}");
+    }
+}
+
+#[test]
+fn methods_that_parameterized_makes() {
+    let text = "import unittest\nfrom parameterized import parameterized, param\n\nclass Legacy(unittest.TestCase):\n    @parameterized.expand([('a b!', 1), (2, 'x'), 'é', param('k', n=1)])\n    def test_exp(self, n): pass\n    @parameterized.expand(make())\n    def test_made(self, n): pass\n    @parameterized.expand([(n,) for n in '0']  )\n    def test_comp(self, n): pass\n    @parameterized.expand([(0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (8,), (9,), (10,)])\n    def test_wide(self, n): pass\n";
+    let found = verifier("test_a.py", text);
+    for (reference, id) in [
+        ("Legacy::test_exp_0_a_b_", "Legacy::test_exp_0_a_b_"),
+        ("test_exp_1", "Legacy::test_exp_1"),
+        ("test_exp_2__", "Legacy::test_exp_2__"),
+        ("test_exp_3_k", "Legacy::test_exp_3_k"),
+        ("test_exp", "Legacy::test_exp"),
+        ("test_exp_4", ""),
+        ("test_exp_0_b", ""),
+        ("test_made", "Legacy::test_made"),
+        ("test_wide_00", "Legacy::test_wide_00"),
+        ("test_wide_0", ""),
+        ("test_wide_10", "Legacy::test_wide_10"),
+    ] {
+        assert_eq!(resolved(&found, reference), id, "{reference}");
+    }
+}
+
+#[test]
+fn the_order_of_marks_and_tuples_of_one() {
+    let text = "import pytest\n\n@pytest.mark.parametrize('a', [1, 2])\nclass TestP:\n    pytestmark = [pytest.mark.parametrize('b', ['u', 'v'])]\n    @pytest.mark.parametrize('c', [True])\n    def test_three(self, a, b, c): pass\n    class TestNested:\n        @pytest.mark.parametrize('d', [9])\n        def test_four(self, a, b, d): pass\n\n@pytest.mark.parametrize('a,', [(1,), (2,)])\ndef test_trailing(a): pass\n";
+    let found = verifier("test_a.py", text);
+    assert_eq!(
+        ids(&found),
+        [
+            "TestP::test_three[True-u-1]",
+            "TestP::test_three[True-u-2]",
+            "TestP::test_three[True-v-1]",
+            "TestP::test_three[True-v-2]",
+            "TestP::TestNested::test_four[9-u-1]",
+            "TestP::TestNested::test_four[9-u-2]",
+            "TestP::TestNested::test_four[9-v-1]",
+            "TestP::TestNested::test_four[9-v-2]",
+            "test_trailing[1]",
+            "test_trailing[2]",
+        ]
+    );
+}

@@ -6,6 +6,7 @@
 //! in an instance) is code: the files that it leaves, as far as it shows them; which of their tests count, a list says. Other files are sources
 //! without tests.
 
+mod fixtures;
 pub(crate) mod lexicon;
 mod listed;
 mod literal;
@@ -97,6 +98,7 @@ impl Verifier {
         let any_named = sources.iter().any(|source| is_named_as_test(&source.path));
         let is_code = |source: &Source| [".py", ".sh", ".bash"].iter().any(|ending| source.path.ends_with(ending));
         let has_code = sources.iter().any(is_code);
+        let shared = conftests(&sources);
         let mut verifier = Verifier::default();
         let mut lists = Vec::new();
         for source in sources {
@@ -105,7 +107,10 @@ impl Verifier {
                 "py" => {
                     kind = SourceKind::Code;
                     if is_named_as_test(&source.path) || (!any_named && !is_support(&source.path)) {
-                        python::tests(&source, &mut verifier.tests, &mut verifier.notes);
+                        let in_reach =
+                            shared.iter().rev().filter(|(folder, _)| source.path.starts_with(folder.as_str()));
+                        let in_reach: Vec<&fixtures::Shared> = in_reach.map(|(_, shared)| shared).collect();
+                        python::tests(&source, &in_reach, &mut verifier.tests, &mut verifier.notes);
                     }
                 }
                 "sh" | "bash" => {
@@ -300,6 +305,12 @@ impl VerifierTest {
     pub fn node(&self) -> String {
         if self.file.is_empty() { self.id.clone() } else { format!("{}::{}", self.file, self.id) }
     }
+}
+
+/// What each `conftest.py` gives, by its folder with the slash; a folder stands before those within it.
+fn conftests(sources: &[Source]) -> BTreeMap<String, fixtures::Shared> {
+    let named = sources.iter().filter(|source| file_name(&source.path) == "conftest.py");
+    named.map(|source| (source.path.trim_end_matches("conftest.py").to_owned(), python::shared(source))).collect()
 }
 
 fn file_name(path: &str) -> &str {
