@@ -203,7 +203,7 @@ fn numbers_and_negations_keep_requirements_apart() {
         ),
         (
             "The printed total has many long digits in every case",
-            "The printed total has many big digits in every case",
+            "The printed total has many long digit in each case",
             false,
         ),
     ];
@@ -278,6 +278,59 @@ fn values_that_the_verifier_alone_has_are_test_code() {
         assert_eq!(report.is_accepted(), accepted, "{requirement}: {:?}", report.faults);
         assert!(report.faults.iter().all(|fault| fault.code == Code::TestCode), "{:?}", report.faults);
     }
+}
+
+#[test]
+fn a_short_quote_is_of_something_distinctive() {
+    let instruction = "Write `plan` and \"fake_citations\": [ to report.json in the “ISO 8601” format at 22.0C, not 4 C. In the plan, \
+                       say who the maxTemp is of, and `git` is used. x_ab x_ab x_ab x_ab. Row r2d2x.";
+    let codes = |quote: &str| -> Vec<Code> {
+        let options = Options { least_items: 1, ..Options::default() };
+        let checklist = Checklist { items: vec![item("a", "Rows are kept.", quote)] };
+        let report = check(instruction, &Verifier::default(), &checklist, &options);
+        report.faults.iter().map(|fault| fault.code).collect()
+    };
+    for good in [
+        "`plan`",
+        "\"fake_citations\": [",
+        "fake_citations",
+        "report.json",
+        "ISO 8601",
+        "“ISO 8601”",
+        "22.0C",
+        "maxTemp",
+    ] {
+        assert_eq!(codes(good), [], "{good}");
+    }
+    for bad in [
+        "plan",
+        "git",
+        "`git`",
+        "format",
+        "4 C",
+        "SO 8601",
+        "maxTem",
+        "citations",
+        "x_ab",
+        "`",
+        "8601",
+        "of, and",
+        "is",
+    ] {
+        assert_eq!(codes(bad), [Code::QuoteTooShort], "{bad}");
+    }
+}
+
+#[test]
+fn a_requirement_without_a_word_is_empty() {
+    let options = Options { least_items: 1, ..Options::default() };
+    for text in ["...", "—", "x", "\u{2800}", "\u{2800}\u{2800}", " \n", "7", "?!"] {
+        let report = small(vec![item("a", text, "print the total sum")], options);
+        let codes: Vec<Code> = report.faults.iter().map(|fault| fault.code).collect();
+        assert_eq!(codes, [Code::Empty], "{text:?}");
+    }
+    let report = small(vec![item("a", "OK", "print the total sum"), item("b", "Sum", "\u{2800}")], options);
+    assert_eq!(report.faults.iter().map(|fault| fault.pointer.as_str()).collect::<Vec<_>>(), ["/items/1/quote"]);
 }
 
 proptest! {

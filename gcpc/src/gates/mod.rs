@@ -3,6 +3,7 @@
 //! A gate says what it refuses, with a stable code, the JSON pointer of the field, and the offending text. All faults are reported, not
 //! the first. A field has at most one fault of each gate, and the most telling one of the quote's.
 
+mod code_syntax;
 mod plain;
 mod quote;
 mod reference;
@@ -35,8 +36,6 @@ pub struct Options {
     pub code_run: usize,
     /// Words in a row that a requirement may not share with the verifier's comments and messages.
     pub prose_run: usize,
-    /// Two requirements are near duplicates when they share so many percent of their words.
-    pub duplicate_percent: usize,
 }
 
 impl Default for Options {
@@ -51,7 +50,6 @@ impl Default for Options {
             near_percent: 30,
             code_run: 6,
             prose_run: 8,
-            duplicate_percent: 80,
         }
     }
 }
@@ -82,7 +80,7 @@ macro_rules! codes {
 codes! {
     /// Fewer or more items than allowed.
     ItemCount = "item_count",
-    /// An id, a requirement or a quote without a visible character.
+    /// An id or a quote without a visible character, a requirement without a word.
     Empty = "empty",
     /// A requirement or a quote longer than allowed.
     TooLong = "too_long",
@@ -96,13 +94,13 @@ codes! {
     RequirementInvisible = "requirement_invisible",
     /// A requirement with letters that look like others.
     RequirementLookalike = "requirement_lookalike",
-    /// The same requirement twice, but for case, white space and marks.
+    /// The same requirement twice, but for case, white space and marks that tell nothing.
     DuplicateRequirement = "duplicate_requirement",
-    /// Two requirements that share nearly all words.
+    /// Two requirements that differ only in what has no content: function words, inflection, order.
     NearDuplicateRequirement = "near_duplicate_requirement",
     /// A requirement that rewords test code.
     TestCode = "test_code",
-    /// A quote of too few words or characters to ground anything.
+    /// A quote of too few words or characters to ground anything, and without a name, a number or marked text that would make up for it.
     QuoteTooShort = "quote_too_short",
     /// A quote that differs from the instruction in white space.
     QuoteWhitespace = "quote_whitespace",
@@ -230,7 +228,7 @@ pub fn check(instruction: &str, verifier: &Verifier, checklist: &Checklist, opti
         faults.extend(reference::check(index, item, verifier));
     }
     repeats::ids(checklist, &mut faults);
-    repeats::requirements(checklist, options, &mut faults);
+    repeats::requirements(checklist, verifier, &mut faults);
     plain::count(checklist, options, &mut faults);
     faults.sort_by(|left, right| (left.item, left.code, &left.pointer).cmp(&(right.item, right.code, &right.pointer)));
     Report { items: checklist.items.len(), faults }

@@ -11,9 +11,17 @@ pub(super) fn is_empty(text: &str) -> bool {
     text.chars().all(|character| character.is_whitespace() || is_invisible(character))
 }
 
+/// A requirement with fewer letters and digits says nothing.
+const LEAST_SAID: usize = 2;
+
+/// Whether a requirement has no word: marks alone, or one letter.
+fn says_nothing(requirement: &str) -> bool {
+    is_empty(requirement) || requirement.chars().filter(|of| of.is_alphanumeric()).count() < LEAST_SAID
+}
+
 pub(super) fn check(index: usize, item: &Item, instruction: &str, options: &Options, faults: &mut Vec<Fault>) {
     for (field, text) in [("id", &item.id), ("requirement", &item.requirement), ("quote", &item.quote)] {
-        if is_empty(text) {
+        if is_empty(text) || (field == "requirement" && says_nothing(text)) {
             faults.push(Fault::new(Code::Empty, index, field, text, format!("{} says nothing", shown(text))));
             continue;
         }
@@ -30,7 +38,7 @@ pub(super) fn check(index: usize, item: &Item, instruction: &str, options: &Opti
         }
     }
     let requirement = &item.requirement;
-    if is_empty(requirement) {
+    if says_nothing(requirement) {
         return;
     }
     if let Some((at, hidden)) = requirement.char_indices().find(|(_, character)| is_invisible(*character)) {

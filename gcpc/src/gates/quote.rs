@@ -1,16 +1,21 @@
 //! The gate on quotes: verbatim in the instruction, byte for byte.
 //!
 //! What is not verbatim gets the most telling code, in this order: it would be verbatim but for one of white space, invisible characters,
-//! case, look-alike characters; it stands in the verifier; it joins passages with an ellipsis; it is near a span; it is not there. A reader
+//! case, look-alike characters; it stands in the verifier, as written or as the program and a reader of its comments see it; it joins passages with an ellipsis; it is near a span; it is not there. A reader
 //! gets the nearest true span each time, with its byte offsets.
 
 use super::plain::is_empty;
 use super::{Code, Fault, Options, TrueSpan, shown};
 use crate::text::fold::{Folded, Folding, fold};
 use crate::text::nearest::nearest;
-use crate::text::token::words;
-use crate::verifier::{SourceKind, Verifier};
+use crate::text::token::{Kind, Token, tokens, words};
+use crate::verifier::lexicon::{Lexicon, comments};
+use crate::verifier::{Source, SourceKind, Verifier};
 
+/// A short quote has at least so many letters and digits.
+const LEAST_DISTINCTIVE: usize = 4;
+/// What the instruction says more often is no passage of it.
+const MOST_PLACES: usize = 3;
 /// Beyond so many pairs of characters no nearest span is looked for.
 const MOST_WORK: usize = 400_000_000;
 
@@ -19,7 +24,7 @@ pub(super) struct Gate<'a> {
     verifier: &'a Verifier,
     options: &'a Options,
     foldings: Vec<(Code, Folding, Folded)>,
-    /// The verifier's texts, white space folded.
+    /// The verifier's texts, and what they say without the writing of code, white space folded.
     verifier_texts: Vec<(&'a str, Folded)>,
 }
 
@@ -36,7 +41,9 @@ impl<'a> Gate<'a> {
         ];
         let foldings = foldings.map(|(code, folding)| (code, folding, fold(instruction, folding))).to_vec();
         let sources = verifier.sources().iter().filter(|(_, kind)| *kind != SourceKind::Other);
-        let verifier_texts = sources.map(|(source, _)| (source.path.as_str(), fold(&source.text, SPACE))).collect();
+        let folded =
+            |source: &'a Source| [&source.text, &said(source)].map(|text| (source.path.as_str(), fold(text, SPACE)));
+        let verifier_texts = sources.flat_map(|(source, _)| folded(source)).collect();
         Gate { instruction, verifier, options, foldings, verifier_texts }
     }
 
@@ -48,11 +55,12 @@ impl<'a> Gate<'a> {
         if self.instruction.contains(quote) {
             let characters = quote.chars().filter(|character| character.is_alphanumeric()).count();
             let (least_words, least) = (self.options.least_quote_words, self.options.least_quote_characters);
-            if words(quote).len() >= least_words && characters >= least {
+            if (words(quote).len() >= least_words && characters >= least) || self.is_distinctive(quote, characters) {
                 return None;
             }
             let message = format!(
-                "{} grounds nothing: expected {least_words} words and {least} letters and digits",
+                "{} grounds nothing: expected {least_words} words and {least} letters and digits, or a name, a number \
+                 or a marked text as a whole",
                 shown(quote)
             );
             return fault(Code::QuoteTooShort, message);
@@ -106,6 +114,45 @@ impl<'a> Gate<'a> {
         Some(missing)
     }
 
+    /// Whether a short quote is about one thing all the same: it begins and ends where words of the instruction do, and has a name (with an
+    /// underscore, an inner capital, or a point between words as in `report.json`), a number with a word beside it (`ISO 8601`, `22.0C`),
+    /// or a text between back-ticks or quotation marks. The instruction says it at most [`MOST_PLACES`] times.
+    fn is_distinctive(&self, quote: &str, characters: usize) -> bool {
+        let found = tokens(quote);
+        let inside = |before: Option<char>, after: Option<char>| {
+            let is_part = |of: char| of.is_alphanumeric() || of == '_';
+            before.is_some_and(is_part) && after.is_some_and(is_part)
+        };
+        let is_whole = |at: usize| {
+            let (before, after) = (&self.instruction[..at], &self.instruction[at + quote.len()..]);
+            !inside(before.chars().next_back(), quote.chars().next())
+                && !inside(quote.chars().next_back(), after.chars().next())
+        };
+        let places: Vec<usize> = self.instruction.match_indices(quote).map(|(at, _)| at).collect();
+        if characters < LEAST_DISTINCTIVE || places.len() > MOST_PLACES || !places.into_iter().any(is_whole) {
+            return false;
+        }
+        let is_name = |token: &Token<'_>| {
+            let mut letters = token.text.chars().zip(token.text.chars().skip(1));
+            let has_inner_capital = letters.any(|(before, after)| before.is_lowercase() && after.is_uppercase());
+            token.kind == Kind::Word && (token.text.trim_matches('_').contains('_') || has_inner_capital)
+        };
+        let has_point = found.windows(3).any(|three| {
+            let [left, point, right] = three else { return false };
+            let are_words = left.kind == Kind::Word && right.kind == Kind::Word;
+            are_words
+                && point.text == "."
+                && point.start == left.start + left.text.len()
+                && right.start == point.start + 1
+        });
+        let has = |kind| found.iter().any(|token| token.kind == kind);
+        let is_marked = [('`', '`'), ('"', '"'), ('“', '”')].iter().any(|(open, close)| {
+            let inner = quote.split_once(*open).and_then(|(_, rest)| rest.split_once(*close)).map(|(inner, _)| inner);
+            inner.is_some_and(|inner| inner.chars().filter(|of| of.is_alphanumeric()).count() >= LEAST_DISTINCTIVE)
+        });
+        found.iter().any(is_name) || has_point || is_marked || (has(Kind::Number) && has(Kind::Word))
+    }
+
     fn off_by(&self, index: usize, quote: &str, code: Code, what: &str, (start, end): (usize, usize)) -> Option<Fault> {
         let text = self.instruction.get(start..end)?.to_owned();
         let message = format!(
@@ -143,6 +190,15 @@ impl<'a> Gate<'a> {
         let test = self.verifier.tests().iter().find(|test| fold(&test.text, SPACE).find(&wanted).is_some());
         test.map(super::super::verifier::VerifierTest::node)
     }
+}
+
+/// The literals of code as the program sees them, and its comments without their marks; what is between two of them is in no quote.
+fn said(source: &Source) -> String {
+    let mut lexicon = Lexicon::default();
+    if source.path.ends_with(".py") {
+        lexicon.add(&source.text);
+    }
+    lexicon.literals.into_iter().chain(comments(&source.text)).collect::<Vec<_>>().join("\0")
 }
 
 /// Whether the parts between ellipses stand in the instruction, in order.

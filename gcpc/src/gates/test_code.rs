@@ -3,24 +3,30 @@
 //! The rule, whole. What the instruction says itself is never held against a requirement. Marks of the verifier are counted, a strong one
 //! as 2 and a weak one as 1, and 2 are refused.
 //!
-//! Strong: a name with an underscore, a name called (`name(`), or the name of a test, that the verifier has and the instruction has not; `==` or `!=`; a
+//! Strong: a name with an underscore, one with an inner capital that begins small (`rowFields`), one of at least five capitals, a word with digits between
+//! letters (`smith2020ai`), a name called (`name(`), or the name of a test, that the verifier has and the instruction has not; `==` or `!=`; a
 //! run of `code_run` tokens, at least two of them marks, that stands in the code, of which three words are new; a run of `prose_run` words from its
 //! comments and messages, of which all but two are new; a quoted text of the verifier of three words, or of two capitalized ones; a word of
 //! a quoted text that is all capitalized words, if it is written so inside a sentence; the words of a test's name in a row, `test` among them; a number
-//! of three digits; one from an `assert` line with one more word of that line. Weak: a name with an inner capital; any other number of the verifier
+//! of three digits; one from an `assert` line with one more word of that line. Weak: any other name with an inner capital; any other number of the verifier
 //! above 2; the word `assert`; a capitalized word as above that begins a sentence. A word is new where no three words in a row around it stand in the
-//! instruction. Of named checks (tau2) only names count.
+//! instruction. Of named checks (tau2) only names count. [`super::code_syntax`] adds what is written as in Python.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::code_syntax::Syntax;
 use super::{Code, Fault, Options, shown};
 use crate::text::token::{Kind, Token, number_value, tokens, words};
 use crate::verifier::{SourceKind, Verifier};
 
-const STRONG: u32 = 2;
-const WEAK: u32 = 1;
+pub(super) const STRONG: u32 = 2;
+pub(super) const WEAK: u32 = 1;
 /// A number of so many digits is nobody's chance hit.
 const STRONG_DIGITS: usize = 3;
+/// A name in capitals with fewer letters may be everyone's abbreviation.
+const STRONG_CAPITALS: usize = 5;
+/// A word with digits inside, such as the key of an entry, is a name from so many characters on.
+const KEY_LENGTH: usize = 8;
 /// Names of tests with fewer words are what one says anyway (`test cases`).
 const LEAST_NAME_WORDS: usize = 3;
 
@@ -44,8 +50,11 @@ pub(super) struct Gate<'a> {
     capitalized: BTreeMap<&'a str, Place<'a>>,
     /// The words of the tests' names, `test` among them.
     tests: BTreeMap<Vec<String>, Place<'a>>,
+    /// Words with digits between letters, also as parts of names.
+    keys: BTreeMap<&'a str, Place<'a>>,
     code: Run<'a>,
     prose: Run<'a>,
+    syntax: Syntax<'a>,
 }
 
 /// What a text says, for look-up.
@@ -99,8 +108,10 @@ impl<'a> Gate<'a> {
             texts: Vec::new(),
             capitalized: BTreeMap::new(),
             tests: BTreeMap::new(),
+            keys: BTreeMap::new(),
             code: Run::default(),
             prose: Run::default(),
+            syntax: Syntax::new(instruction, verifier),
         };
         for (source, _) in verifier.sources().iter().filter(|(_, kind)| *kind == SourceKind::Code) {
             for (index, line) in source.text.lines().enumerate() {
@@ -155,6 +166,9 @@ impl<'a> Gate<'a> {
     fn read_names(&mut self, found: &[Token<'a>], place: Place<'a>) {
         for (index, token) in found.iter().enumerate().filter(|(_, token)| token.kind == Kind::Word) {
             let is_called = is_call(found, index);
+            for part in token.text.split('_').filter(|part| is_key(part)) {
+                self.keys.entry(part).or_insert(place);
+            }
             self.names.entry(token.text).or_insert((place, false)).1 |= is_called;
         }
     }
@@ -167,6 +181,7 @@ impl<'a> Gate<'a> {
         self.check_runs(&found, &mut marks);
         self.check_texts(requirement, &mut marks);
         self.check_capitalized(&found, &mut marks);
+        self.syntax.check(requirement, &found, &mut marks);
         if marks.iter().map(|(weight, _)| weight).sum::<u32>() < STRONG {
             return None;
         }
@@ -189,20 +204,43 @@ impl<'a> Gate<'a> {
             {
                 marks.push((STRONG, format!("the operator {}", token.text)));
             }
-            if token.kind != Kind::Word || self.is_told(token.text) || !seen.insert(token.text) {
+            if token.kind != Kind::Word {
+                continue;
+            }
+            // A word that the instruction has is not told as a call by it.
+            if is_call(found, index) && !self.instruction_text.contains(&format!("{}(", token.text)) {
+                let called = self.names.get(token.text).filter(|(_, is_called)| *is_called);
+                marks.extend(
+                    called.map(|(place, _)| {
+                        (STRONG, format!("the name {} of {}:{}", token.text, place.file, place.line))
+                    }),
+                );
+            }
+            if self.is_told(token.text) || !seen.insert(token.text) {
                 continue;
             }
             if token.text == "assert" {
                 marks.push((WEAK, "the word assert".to_owned()));
             }
-            let Some((place, is_called)) = self.names.get(token.text) else { continue };
             let name = token.text;
-            let is_snake = name.trim_matches('_').contains('_');
-            let mut letters = name.chars().zip(name.chars().skip(1));
-            if is_snake || (*is_called && is_call(found, index)) {
+            if let Some(place) = self.keys.get(name) {
                 marks.push((STRONG, format!("the name {name} of {}:{}", place.file, place.line)));
-            } else if letters.any(|(before, after)| before.is_lowercase() && after.is_uppercase()) {
-                marks.push((WEAK, format!("the name {name} of {}:{}", place.file, place.line)));
+                continue;
+            }
+            let Some((place, _)) = self.names.get(name) else { continue };
+            let is_snake = name.trim_matches('_').contains('_');
+            let has_inner_capital = name
+                .chars()
+                .zip(name.chars().skip(1))
+                .any(|(before, after)| before.is_lowercase() && after.is_uppercase());
+            let is_small_first = name.starts_with(char::is_lowercase);
+            let is_screamed = name.len() >= STRONG_CAPITALS
+                && name.chars().all(|letter| letter.is_ascii_uppercase())
+                && self.syntax.is_name(name);
+            let is_strong = is_snake || is_screamed || (has_inner_capital && is_small_first);
+            if is_strong || has_inner_capital {
+                let weight = if is_strong { STRONG } else { WEAK };
+                marks.push((weight, format!("the name {name} of {}:{}", place.file, place.line)));
             }
         }
     }
@@ -318,6 +356,16 @@ fn readings(token: &Token<'_>) -> Vec<String> {
 fn is_capitalized(word: &str) -> bool {
     let mut letters = word.chars();
     letters.next().is_some_and(char::is_uppercase) && letters.all(char::is_lowercase) && word.chars().count() >= 3
+}
+
+/// Letters, digits and letters, and not few: the key of an entry.
+fn is_key(word: &str) -> bool {
+    let inner = word.trim_matches(|of: char| of.is_alphabetic());
+    word.chars().count() >= KEY_LENGTH
+        && inner.len() > 1
+        && inner.bytes().all(|byte| byte.is_ascii_digit())
+        && word.starts_with(char::is_alphabetic)
+        && word.ends_with(char::is_alphabetic)
 }
 
 /// The words of a name in lower case, cut at underscores and inner capitals.

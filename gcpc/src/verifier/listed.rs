@@ -1,4 +1,4 @@
-//! Tests that a file lists by name: CTRF reports, plain lists, and SWE-bench instances.
+//! Tests that a file lists by name: CTRF reports, plain lists in JSON and in lines, and SWE-bench instances.
 
 use parthack_env::input::{Cursor, InputError};
 use parthack_env::json::Json;
@@ -15,10 +15,24 @@ pub(super) fn tests(json: &Json<'_>, path: &str) -> Result<Option<Vec<VerifierTe
         let tests = results.key("tests")?.items()?;
         return tests.iter().map(|test| Ok(named(test.key("name")?.text()?, ""))).collect::<Result<_, _>>().map(Some);
     }
-    if let Some(list) = root.optional("FAIL_TO_PASS").or_else(|| root.optional("fail_to_pass")) {
+    if let Some(list) = failing(&root) {
         return names_maybe_in_text(&list).map(Some);
     }
-    if let Some(list) = root.optional("tests").filter(|list| is_names(list.json, true)) {
+    if let Json::Array(instances) = json
+        && !instances.is_empty()
+        && instances.iter().all(|of| of.get("FAIL_TO_PASS").or_else(|| of.get("fail_to_pass")).is_some())
+    {
+        let lists = root
+            .items()?
+            .iter()
+            .filter_map(failing)
+            .map(|list| names_maybe_in_text(&list))
+            .collect::<Result<Vec<_>, _>>()?;
+        return Ok(Some(lists.into_iter().flatten().collect()));
+    }
+    if let Some(list) =
+        root.optional("tests").or_else(|| root.optional("test_names")).filter(|list| is_names(list.json, true))
+    {
         let file = root.optional("verifier_file").map(|file| file.text().map(str::to_owned)).transpose()?;
         return names(&list, file.as_deref().unwrap_or_default()).map(Some);
     }
@@ -26,6 +40,33 @@ pub(super) fn tests(json: &Json<'_>, path: &str) -> Result<Option<Vec<VerifierTe
         return names(&root, "").map(Some);
     }
     Ok(None)
+}
+
+fn failing<'j, 'a>(instance: &Cursor<'j, 'a>) -> Option<Cursor<'j, 'a>> {
+    instance.optional("FAIL_TO_PASS").or_else(|| instance.optional("fail_to_pass"))
+}
+
+/// Whether a line may be a SWE-bench instance.
+pub(super) fn is_instance(line: &str) -> bool {
+    line.contains("\"FAIL_TO_PASS\"") || line.contains("\"fail_to_pass\"")
+}
+
+/// The tests of a text that names one a line, and nothing else; lines that begin with `#` are comments.
+pub(super) fn lines(text: &str) -> Vec<VerifierTest> {
+    let names: Vec<&str> =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    let is_name = |line: &&str| {
+        let (_, id) = split_node(line);
+        let (base, parameters) = id.find('[').map_or((id, "]"), |at| id.split_at(at));
+        let is_plain = base.split("::").all(|part| {
+            part.starts_with(|first: char| first.is_alphabetic() || first == '_')
+                && part.chars().all(|of| of.is_alphanumeric() || of == '_')
+        });
+        let last = base.rsplit("::").next().unwrap_or_default();
+        let is_unittest = line.starts_with("test") && line.contains(" (") && line.ends_with(')');
+        (is_plain && parameters.ends_with(']') && last.starts_with("test")) || is_unittest
+    };
+    if names.iter().all(is_name) { names.into_iter().map(|name| named(name, "")).collect() } else { Vec::new() }
 }
 
 /// Whether every item is a text or, where those may be, an object with a name.

@@ -126,7 +126,7 @@ fn is_builtin(name: &str) -> bool {
 }
 
 /// Python's escapes. Named characters (`\N{…}`) are not known here.
-fn unescape(text: &str, out: &mut String) -> Option<()> {
+pub(super) fn unescape(text: &str, out: &mut String) -> Option<()> {
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         if character != '\\' {

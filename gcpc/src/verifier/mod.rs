@@ -1,10 +1,13 @@
 //! The official verifier: its sources, and the tests that are really in them (G §3.2: a reference must resolve).
 //!
 //! What a file is, is decided by its name and shape: `.py` is parsed as Python, `.sh` and `.bash` as shell, and a `.json` file is a CTRF
-//! report, a list of test names, a SWE-bench instance or tau2's evaluation criteria. A diff (`.patch`, `.diff`, SWE-bench's `test_patch`, alone or
+//! report, a list of test names, a SWE-bench instance or tau2's evaluation criteria, or a list of either of the last two; a `.jsonl` file has such
+//! instances, a `.txt` file a name a line, and a `.bats` file `@test` blocks. A diff (`.patch`, `.diff`, SWE-bench's `test_patch`, alone or
 //! in an instance) is code: the files that it leaves, as far as it shows them; which of their tests count, a list says. Other files are sources
 //! without tests.
 
+mod fixtures;
+pub(crate) mod lexicon;
 mod listed;
 mod literal;
 mod parametrize;
@@ -14,13 +17,16 @@ mod resolve;
 mod shell;
 mod tau;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use parthack_env::canonical::{Hash, canonical_bytes};
 use parthack_env::input::InputError;
 use parthack_env::json::Json;
 
 pub use resolve::Resolution;
+
+/// Notes of files without tests are no more than this.
+const MOST_SILENT: usize = 20;
 
 /// A file of the verifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +82,8 @@ pub struct Verifier {
     sources: Vec<(Source, SourceKind)>,
     tests: Vec<VerifierTest>,
     notes: Vec<Note>,
+    /// Paths of sources that a diff shows: they name no tests themselves.
+    patched: BTreeSet<String>,
 }
 
 impl Verifier {
@@ -90,6 +98,7 @@ impl Verifier {
         let any_named = sources.iter().any(|source| is_named_as_test(&source.path));
         let is_code = |source: &Source| [".py", ".sh", ".bash"].iter().any(|ending| source.path.ends_with(ending));
         let has_code = sources.iter().any(is_code);
+        let shared = conftests(&sources);
         let mut verifier = Verifier::default();
         let mut lists = Vec::new();
         for source in sources {
@@ -98,7 +107,10 @@ impl Verifier {
                 "py" => {
                     kind = SourceKind::Code;
                     if is_named_as_test(&source.path) || (!any_named && !is_support(&source.path)) {
-                        python::tests(&source, &mut verifier.tests, &mut verifier.notes);
+                        let in_reach =
+                            shared.iter().rev().filter(|(folder, _)| source.path.starts_with(folder.as_str()));
+                        let in_reach: Vec<&fixtures::Shared> = in_reach.map(|(_, shared)| shared).collect();
+                        python::tests(&source, &in_reach, &mut verifier.tests, &mut verifier.notes);
                     }
                 }
                 "sh" | "bash" => {
@@ -117,15 +129,28 @@ impl Verifier {
                         }
                         Err(error) => return Err(in_file(error)),
                     };
-                    if let Some(text) = json.get("test_patch").and_then(|patch| patch.as_str()) {
-                        verifier.add_patch(&source.path, text);
-                    }
-                    if let Some(criteria) = tau::criteria(&json) {
+                    verifier.add_patches(&source.path, &json);
+                    let criteria = tau::criteria(&json).map_err(in_file)?;
+                    if !criteria.is_empty() {
                         kind = SourceKind::Checks;
-                        tau::tests(&criteria, &source.path, &mut verifier.tests).map_err(in_file)?;
+                        for of in &criteria {
+                            tau::tests(of, &source.path, &mut verifier.tests).map_err(in_file)?;
+                        }
                     } else if let Some(list) = listed::tests(&json, &source.path).map_err(in_file)? {
-                        lists.extend(list);
+                        lists.extend(list.into_iter().map(|test| (source.path.clone(), test)));
                     }
+                }
+                "jsonl" => {
+                    let found = verifier.read_lines(&source)?;
+                    lists.extend(found.into_iter().map(|test| (source.path.clone(), test)));
+                }
+                "txt" => {
+                    let found = listed::lines(&source.text).into_iter();
+                    lists.extend(found.map(|test| (source.path.clone(), test)));
+                }
+                "bats" => {
+                    kind = SourceKind::Code;
+                    shell::bats(&source, &mut verifier.tests);
                 }
                 _ if patch::is_named_as_patch(&source.path) && verifier.add_patch(&source.path, &source.text) => {
                     continue;
@@ -134,8 +159,57 @@ impl Verifier {
             }
             verifier.sources.push((source, kind));
         }
-        verifier.add_listed(lists);
+        let listing: BTreeSet<String> = lists.iter().map(|(path, _)| path.clone()).collect();
+        verifier.add_listed(lists.into_iter().map(|(_, test)| test).collect());
+        verifier.note_silent_files(&listing);
         Ok(verifier)
+    }
+
+    /// The instances of a file of lines; other lines are data.
+    fn read_lines(&mut self, source: &Source) -> Result<Vec<VerifierTest>, InputError> {
+        let mut found = Vec::new();
+        for (index, line) in source.text.lines().enumerate().filter(|(_, line)| listed::is_instance(line)) {
+            let Ok(json) = Json::parse(line.as_bytes()) else {
+                let text = "a line that names FAIL_TO_PASS and is no JSON".to_owned();
+                self.notes.push(Note { file: source.path.clone(), line: index + 1, text });
+                continue;
+            };
+            self.add_patches(&source.path, &json);
+            let in_file = |error: InputError| error.in_file(std::path::Path::new(&source.path));
+            found.extend(listed::tests(&json, &source.path).map_err(in_file)?.unwrap_or_default());
+        }
+        Ok(found)
+    }
+
+    /// The `test_patch` of an instance, or of each instance of a list.
+    fn add_patches(&mut self, path: &str, json: &Json<'_>) {
+        let all = match json {
+            Json::Array(instances) => instances.as_slice(),
+            other => std::slice::from_ref(other),
+        };
+        for text in all.iter().filter_map(|of| of.get("test_patch").and_then(|patch| patch.as_str())) {
+            self.add_patch(path, text);
+        }
+    }
+
+    /// Notes files that seem to have tests and of which none was found; where there are no tests at all, every file.
+    fn note_silent_files(&mut self, listing: &BTreeSet<String>) {
+        const TEXT: &str = "no tests found";
+        let has_none = self.tests.is_empty();
+        let with_tests: BTreeSet<&str> = self.tests.iter().map(|test| test.file.as_str()).collect();
+        let mut notes = Vec::new();
+        for (source, kind) in &self.sources {
+            let path = source.path.as_str();
+            let names = || with_tests.iter().any(|file| is_end_of_path(file, path) || is_end_of_path(path, file));
+            let is_known = self.notes.iter().any(|note| note.file == path);
+            if is_known || self.patched.contains(path) || listing.contains(path) || names() {
+                continue;
+            }
+            if has_none || (seems_to_have_tests(path) && *kind != SourceKind::Checks) {
+                notes.push(Note { file: path.to_owned(), line: 0, text: TEXT.to_owned() });
+            }
+        }
+        self.notes.extend(notes.into_iter().take(MOST_SILENT));
     }
 
     /// The files of a diff as code; whether there are any. Where there are none, a note says so.
@@ -146,6 +220,7 @@ impl Verifier {
             self.notes.push(Note { file: path.to_owned(), line: 0, text });
         }
         let is_any = !files.is_empty();
+        self.patched.extend(files.iter().map(|file| file.path.clone()));
         self.sources.extend(files.into_iter().map(|file| (file, SourceKind::Code)));
         is_any
     }
@@ -186,6 +261,7 @@ impl Verifier {
             sources: vec![(source, SourceKind::Checks)],
             tests: checks.into_iter().map(test).collect(),
             notes: Vec::new(),
+            patched: BTreeSet::new(),
         }
     }
 
@@ -231,6 +307,12 @@ impl VerifierTest {
     }
 }
 
+/// What each `conftest.py` gives, by its folder with the slash; a folder stands before those within it.
+fn conftests(sources: &[Source]) -> BTreeMap<String, fixtures::Shared> {
+    let named = sources.iter().filter(|source| file_name(&source.path) == "conftest.py");
+    named.map(|source| (source.path.trim_end_matches("conftest.py").to_owned(), python::shared(source))).collect()
+}
+
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
@@ -238,6 +320,17 @@ fn file_name(path: &str) -> &str {
 fn is_named_as_test(path: &str) -> bool {
     let name = file_name(path);
     name.ends_with("_test.py") || (name.starts_with("test_") && name.ends_with(".py"))
+}
+
+/// Whether a file has its name from tests, or from a list of them.
+fn seems_to_have_tests(path: &str) -> bool {
+    let name = file_name(path);
+    let stem = name.split('.').next().unwrap_or_default();
+    let is_test =
+        stem.starts_with("test_") || stem.ends_with("_test") || name.contains(".test.") || name.contains(".spec.");
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let is_code = ["py", "sh", "bash", "bats", "js", "ts", "jsx", "tsx", "go", "rs", "rb"].contains(&ending);
+    (is_test && is_code) || stem == "test_names" || ending == "bats"
 }
 
 fn is_support(path: &str) -> bool {

@@ -40,7 +40,8 @@ pub(super) fn ids(module: &Module<'_>, call: Node<'_>) -> Ids {
         Some(text) => {
             let names: Vec<String> =
                 text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
-            let is_single = names.len() == 1;
+            // With a comma, as in `"a,"`, values are tuples of one.
+            let is_single = names.len() == 1 && !text.contains(',');
             (names, is_single)
         }
         None => {
@@ -64,6 +65,46 @@ pub(super) fn ids(module: &Module<'_>, call: Node<'_>) -> Ids {
     }
     unique(&mut ids);
     Some(ids)
+}
+
+/// What `parameterized.expand` puts behind a method's name for each of its parameters: the number, padded to the width of the last one's, and
+/// the first argument, if it is a string. `None` where only running the code would tell.
+pub(super) fn expanded(module: &Module<'_>, call: Node<'_>) -> Ids {
+    let arguments = Arguments::of(module, call)?;
+    if arguments.positional.len() != 1 || !arguments.named.is_empty() {
+        return None;
+    }
+    let sets = module.elements(arguments.get("input", 0)?)?;
+    let width = sets.len().saturating_sub(1).to_string().len();
+    let suffix = |(index, set): (usize, &Node<'_>)| {
+        let resolved = module.resolve(*set);
+        let first = match resolved.kind() {
+            "tuple" | "list" => module.elements(resolved)?.first().copied(),
+            "call" if is_param(module, resolved) => Arguments::of(module, resolved)?.positional.first().copied(),
+            _ => Some(resolved),
+        };
+        let name = match first.map(|first| module.value(first)) {
+            Some(Some(Value::Text(text))) => format!("_{}", safe_name(&text)),
+            Some(None) => return None,
+            _ => String::new(),
+        };
+        Some(format!("_{index:0width$}{name}"))
+    };
+    sets.iter().enumerate().map(suffix).collect()
+}
+
+/// Runs of other characters than letters, digits and underscores become one underscore.
+fn safe_name(text: &str) -> String {
+    let mut out = String::new();
+    let mut is_gap = false;
+    for character in text.chars() {
+        let is_safe = character.is_ascii_alphanumeric() || character == '_';
+        if is_safe || !is_gap {
+            out.push(if is_safe { character } else { '_' });
+        }
+        is_gap = !is_safe;
+    }
+    out
 }
 
 fn id_of(

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tree_sitter::{Node, Parser};
 
+use super::fixtures::{Fixture, Shared, needs_many};
 use super::literal::{Module, children};
 use super::parametrize::{self, Ids};
 use super::{Note, Source, VerifierTest};
@@ -15,8 +16,20 @@ use super::{Note, Source, VerifierTest};
 /// Statements within statements are followed so deep.
 const MOST_DEPTH: usize = 40;
 
-/// Appends the tests of a file, in the order of its lines.
-pub(super) fn tests(source: &Source, tests: &mut Vec<VerifierTest>, notes: &mut Vec<Note>) {
+/// What a `conftest.py` gives to tests.
+pub(super) fn shared(source: &Source) -> Shared {
+    let mut parser = Parser::new();
+    let tree =
+        parser.set_language(&tree_sitter_python::LANGUAGE.into()).ok().and_then(|()| parser.parse(&source.text, None));
+    let Some(tree) = tree else { return Shared::default() };
+    let mut module = Module { bytes: source.text.as_bytes(), constants: BTreeMap::new(), named: Vec::new() };
+    let mut scope = Scope::default();
+    scope.fill(&mut module, tree.root_node(), true, 0);
+    Shared { fixtures: scope.fixtures(&module), has_hook: scope.has_hook() }
+}
+
+/// Appends the tests of a file, in the order of its lines. `shared` is what the `conftest.py` of its folder and those above give, nearest first.
+pub(super) fn tests(source: &Source, shared: &[&Shared], tests: &mut Vec<VerifierTest>, notes: &mut Vec<Note>) {
     let mut parser = Parser::new();
     let tree =
         parser.set_language(&tree_sitter_python::LANGUAGE.into()).ok().and_then(|()| parser.parse(&source.text, None));
@@ -28,7 +41,8 @@ pub(super) fn tests(source: &Source, tests: &mut Vec<VerifierTest>, notes: &mut 
     let mut module = Module { bytes: source.text.as_bytes(), constants: BTreeMap::new(), named: Vec::new() };
     let mut scope = Scope::default();
     scope.fill(&mut module, tree.root_node(), true, 0);
-    let found = Collector { module: &module, top: &scope, source }.collect();
+    let own = scope.fixtures(&module);
+    let found = Collector { module: &module, top: &scope, source, own: &own, shared }.collect();
     let mut sorted: Vec<VerifierTest> = found.into_values().flatten().collect();
     sorted.sort_by_key(|test| test.line);
     tests.extend(sorted);
@@ -99,7 +113,31 @@ struct Class<'t> {
     scope: Scope<'t>,
 }
 
+/// Whether a decorator makes a fixture.
+fn is_fixture(module: &Module<'_>, decorator: Node<'_>) -> bool {
+    let name = decorator.child_by_field_name("function").unwrap_or(decorator);
+    module.text(name).rsplit('.').next() == Some("fixture")
+}
+
 impl<'t> Scope<'t> {
+    fn has_hook(&self) -> bool {
+        self.functions.iter().any(|of| of.name == "pytest_generate_tests")
+    }
+
+    fn fixtures(&self, module: &Module<'t>) -> Vec<Fixture> {
+        let fixture = |function: &Function<'t>| {
+            let decorator = function.decorators.iter().find(|decorator| is_fixture(module, **decorator))?;
+            let told: String = module.text(*decorator).split_whitespace().collect();
+            Some(Fixture {
+                name: function.name.to_owned(),
+                has_params: told.contains("params"),
+                is_autouse: told.contains("autouse=True"),
+                needs: function.parameters.iter().map(|name| (*name).to_owned()).collect(),
+            })
+        };
+        self.functions.iter().filter_map(fixture).collect()
+    }
+
     fn fill(&mut self, module: &mut Module<'t>, node: Node<'t>, is_top: bool, depth: usize) {
         if depth > MOST_DEPTH {
             return;
@@ -213,6 +251,15 @@ struct Collector<'m, 't> {
     module: &'m Module<'t>,
     top: &'m Scope<'t>,
     source: &'m Source,
+    /// The module's fixtures.
+    own: &'m [Fixture],
+    shared: &'m [&'m Shared],
+}
+
+/// What a class gives to its methods: the ids of its marks and those around it, and its fixtures and theirs.
+struct Around<'a> {
+    marks: &'a [Ids],
+    fixtures: &'a [Fixture],
 }
 
 type Found = BTreeMap<String, Vec<VerifierTest>>;
@@ -221,28 +268,37 @@ impl<'m, 't> Collector<'m, 't> {
     fn collect(&self) -> Found {
         let mut found = Found::new();
         let marks = self.marks(&[], &self.top.marks);
+        let around = Around { marks: &marks, fixtures: &[] };
         for function in self.top.functions.iter().filter(|function| self.is_test(function)) {
-            self.push(function, "", &marks, true, &mut found);
+            self.push(function, "", &around, true, &mut found);
         }
         for class in &self.top.classes {
-            self.class(class, class.name, "", &marks, 0, &mut found);
+            self.class(class, class.name, "", &around, 0, &mut found);
         }
         for (name, of) in &self.top.aliases {
             let function = self.top.functions.iter().find(|function| function.name == *of);
             if let Some(function) = function.filter(|_| name.starts_with("test")) {
                 let function = Function { name, ..function.clone() };
                 if self.is_test(&function) {
-                    self.push(&function, "", &marks, true, &mut found);
+                    self.push(&function, "", &around, true, &mut found);
                 }
             }
             if let Some(class) = self.top.classes.iter().find(|class| class.name == *of) {
-                self.class(class, name, "", &marks, 0, &mut found);
+                self.class(class, name, "", &around, 0, &mut found);
             }
         }
         found
     }
 
-    fn class(&self, class: &'m Class<'t>, name: &str, within: &str, outer: &[Ids], depth: usize, found: &mut Found) {
+    fn class(
+        &self,
+        class: &'m Class<'t>,
+        name: &str,
+        within: &str,
+        outer: &Around<'_>,
+        depth: usize,
+        found: &mut Found,
+    ) {
         let line = self.ancestry(class);
         let is_unittest = line.iter().any(|of| of.bases.iter().any(|base| base.ends_with("TestCase")));
         let has_constructor = || {
@@ -254,19 +310,24 @@ impl<'m, 't> Collector<'m, 't> {
             return;
         }
         let path = format!("{within}{name}::");
-        let mut marks: Vec<Ids> = line.iter().flat_map(|of| self.marks(&of.decorators, &of.scope.marks)).collect();
-        marks.extend_from_slice(outer);
+        // A class's `pytestmark` is there before its decorators are applied.
+        let of_class = |of: &&Class<'t>| [self.marks(&[], &of.scope.marks), self.marks(&of.decorators, &[])].concat();
+        let mut marks: Vec<Ids> = line.iter().flat_map(of_class).collect();
+        marks.extend_from_slice(outer.marks);
+        let mut fixtures: Vec<Fixture> = line.iter().flat_map(|of| of.scope.fixtures(self.module)).collect();
+        fixtures.extend_from_slice(outer.fixtures);
+        let around = Around { marks: &marks, fixtures: &fixtures };
         let mut seen = BTreeSet::new();
         for function in line.iter().flat_map(|of| &of.scope.functions) {
             // The nearest definition of a name hides the others.
             if seen.insert(function.name) && self.is_test(function) {
-                self.push(function, &path, &marks, !is_unittest, found);
+                self.push(function, &path, &around, !is_unittest, found);
             }
         }
         let mut seen = BTreeSet::new();
         for inner in line.iter().flat_map(|of| &of.scope.classes) {
             if seen.insert(inner.name) {
-                self.class(inner, inner.name, &path, &marks, depth + 1, found);
+                self.class(inner, inner.name, &path, &around, depth + 1, found);
             }
         }
     }
@@ -287,18 +348,13 @@ impl<'m, 't> Collector<'m, 't> {
     }
 
     fn is_test(&self, function: &Function<'t>) -> bool {
-        let is_none = |decorator: &Node<'t>| self.is_fixture(*decorator) || self.is_property(*decorator);
+        let is_none = |decorator: &Node<'t>| is_fixture(self.module, *decorator) || self.is_property(*decorator);
         function.name.starts_with("test") && !function.decorators.iter().any(is_none)
     }
 
     fn is_property(&self, decorator: Node<'t>) -> bool {
         let last = self.module.text(decorator).rsplit('.').next();
         matches!(last, Some("property" | "cached_property" | "setter" | "getter" | "deleter"))
-    }
-
-    fn is_fixture(&self, decorator: Node<'t>) -> bool {
-        let name = decorator.child_by_field_name("function").unwrap_or(decorator);
-        self.module.text(name).rsplit('.').next() == Some("fixture")
     }
 
     /// The ids of the marks on something: the decorator next to the definition first, then `pytestmark`.
@@ -311,36 +367,27 @@ impl<'m, 't> Collector<'m, 't> {
             .collect()
     }
 
-    /// Whether something other than marks gives a function parameters: a fixture with `params`, a hook, or another library's decorator.
-    fn is_open(&self, function: &Function<'t>) -> bool {
-        let expands = |decorator: &Node<'t>| {
-            let name = decorator.child_by_field_name("function").unwrap_or(*decorator);
+    /// The decorator of the library `parameterized`.
+    fn expansion(&self, function: &Function<'t>) -> Option<Node<'t>> {
+        let expands = |decorator: &&Node<'t>| {
+            let name = decorator.child_by_field_name("function").unwrap_or(**decorator);
             self.module.text(name).contains("parameterized")
         };
-        let has_hook = self.top.functions.iter().any(|of| of.name == "pytest_generate_tests");
-        has_hook || function.decorators.iter().any(expands) || self.needs_many(function)
+        function.decorators.iter().find(expands).copied()
     }
 
-    /// Whether a fixture with `params` is among those that a function asks for, or that they ask for.
-    fn needs_many(&self, function: &Function<'t>) -> bool {
-        let mut names: Vec<&str> = function.parameters.clone();
-        let mut seen: BTreeSet<&str> = names.iter().copied().collect();
-        while let Some(name) = names.pop() {
-            let Some(of) = self.top.functions.iter().find(|of| of.name == name) else { continue };
-            let fixtures = of.decorators.iter().filter(|decorator| self.is_fixture(**decorator));
-            if fixtures.clone().any(|decorator| self.module.text(*decorator).contains("params")) {
-                return true;
-            }
-            if fixtures.count() > 0 {
-                names.extend(of.parameters.iter().copied().filter(|next| seen.insert(next)));
-            }
-        }
-        false
+    /// Whether something other than marks gives a function parameters: a fixture with `params`, a hook, or another library's decorator.
+    fn is_open(&self, function: &Function<'t>, around: &Around<'_>) -> bool {
+        let has_hook = self.top.has_hook() || self.shared.iter().any(|of| of.has_hook);
+        let all = around.fixtures.iter().chain(self.own).chain(self.shared.iter().flat_map(|of| &of.fixtures));
+        has_hook
+            || self.expansion(function).is_some()
+            || needs_many(&function.parameters, &all.collect::<Vec<&Fixture>>())
     }
 
-    fn push(&self, function: &Function<'t>, path: &str, outer: &[Ids], takes_marks: bool, found: &mut Found) {
+    fn push(&self, function: &Function<'t>, path: &str, outer: &Around<'_>, takes_marks: bool, found: &mut Found) {
         let mut marks = self.marks(&function.decorators, &[]);
-        marks.extend_from_slice(outer);
+        marks.extend_from_slice(outer.marks);
         if !takes_marks {
             marks.clear();
         }
@@ -353,12 +400,15 @@ impl<'m, 't> Collector<'m, 't> {
             open,
             enforced: true,
         };
-        let ids = if self.is_open(function) { None } else { parametrize::combine(&marks) };
-        let all = match ids {
+        let ids = if self.is_open(function, outer) { None } else { parametrize::combine(&marks) };
+        let mut all = match ids {
             Some(_) if marks.is_empty() => vec![test(base.clone(), false)],
             Some(ids) => ids.into_iter().map(|id| test(format!("{base}[{id}]"), false)).collect(),
             None => vec![test(base.clone(), true)],
         };
+        // Methods that `parameterized.expand` makes, beside the name that stands for all of them.
+        let made = self.expansion(function).and_then(|call| parametrize::expanded(self.module, call));
+        all.extend(made.into_iter().flatten().map(|suffix| test(format!("{base}{suffix}"), false)));
         found.insert(base, all);
     }
 }

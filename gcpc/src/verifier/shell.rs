@@ -1,4 +1,4 @@
-//! Functions `test_*` of shell scripts; a script `test_*.sh` without such a function is one test itself.
+//! Functions `test_*` of shell scripts, and tests of bats; a script `test_*.sh` without such a function is one test itself.
 
 use tree_sitter::{Node, Parser};
 
@@ -39,6 +39,25 @@ pub(super) fn tests(source: &Source, tests: &mut Vec<VerifierTest>, notes: &mut 
     }
     found.sort_by_key(|test| test.line);
     tests.extend(found);
+}
+
+/// Appends the tests of a bats file, `@test "name" {`.
+pub(super) fn bats(source: &Source, tests: &mut Vec<VerifierTest>) {
+    let lines: Vec<&str> = source.text.lines().collect();
+    let starts: Vec<usize> = (0..lines.len()).filter(|at| bats_name(lines[*at]).is_some()).collect();
+    for (index, start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(lines.len());
+        let Some(id) = bats_name(lines[*start]).map(str::to_owned) else { continue };
+        let (file, text) = (source.path.clone(), lines[*start..end].join("\n"));
+        tests.push(VerifierTest { id, file, line: start + 1, text, open: false, enforced: true });
+    }
+}
+
+fn bats_name(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("@test")?.trim_start();
+    let mark = rest.chars().next().filter(|mark| ['"', '\''].contains(mark))?;
+    let (name, after) = rest[1..].rsplit_once(mark)?;
+    (after.trim_start().starts_with('{') && !name.is_empty()).then_some(name)
 }
 
 fn test(node: Node<'_>, source: &Source) -> Option<VerifierTest> {
