@@ -283,7 +283,7 @@ impl Client {
         let mut told = identity::identity(props.as_ref(), models.as_ref(), version.as_ref());
         told.extend(self.options.environment.local_identity());
         told.append(&mut config.identity);
-        config.identity = told;
+        config.identity = told.into_iter().map(|(name, text)| (lane.clean(name), lane.clean(text))).collect();
         Ok(config)
     }
 
@@ -405,6 +405,8 @@ impl Client {
         }
         let lane = self.lane(call.config)?;
         lane.ready(&request.body)?;
+        // The identity goes into recordings, though not into the body.
+        call.config.identity.values().try_for_each(|text| lane.ready(text))?;
         let price = self.options.prices.price(call.config);
         if price.is_none() && self.budget.cap().is_some() {
             return Err(ClientError::usage(

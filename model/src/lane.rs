@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::answer::NoAnswer;
@@ -11,7 +12,7 @@ use crate::error::ClientError;
 use crate::http::{self, Fault};
 use crate::limits::{Gate, Rates, Stopped, TICK};
 use crate::provider::Provider;
-use crate::secret::ApiKey;
+use crate::secret::{ApiKey, redact};
 
 /// One provider's connections.
 #[derive(Debug)]
@@ -104,13 +105,30 @@ impl Lane {
         Ok(Sent { result, sent: (200..300).contains(&reply.status), retry_after: reply.retry_after })
     }
 
+    /// A text from the server, or about it, without the key.
+    pub(crate) fn clean(&self, text: String) -> String {
+        redact(self.key.as_ref(), text)
+    }
+
+    fn clean_texts(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.clean(std::mem::take(text)),
+            Value::Array(elements) => elements.iter_mut().for_each(|element| self.clean_texts(element)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.clean_texts(member)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
     /// A small document of the server, `path` counted from the server's root; `None` where it has none.
-    pub(crate) fn document(&self, runtime: &Runtime, path: &str) -> Option<serde_json::Value> {
+    pub(crate) fn document(&self, runtime: &Runtime, path: &str) -> Option<Value> {
         const TIMEOUT: Duration = Duration::from_secs(10);
         let root = self.base_url.strip_suffix("/v1").unwrap_or(&self.base_url);
         let url = format!("{root}{path}");
         let bytes = runtime.block_on(http::get(&self.http, &url, self.key.as_ref(), TIMEOUT))?;
-        serde_json::from_slice(&bytes).ok()
+        let mut value = serde_json::from_slice(&bytes).ok()?;
+        // Before anything is cut out of a text: a part of a key would not be found.
+        self.clean_texts(&mut value);
+        Some(value)
     }
 }
 

@@ -47,3 +47,5 @@ pub mod schema;
 mod secret;
 #[cfg(feature = "client")]
 pub mod strict;
+#[cfg(feature = "client")]
+mod writings;
