@@ -300,6 +300,33 @@ fn a_miss_names_the_cell_and_the_difference() {
     assert!(ask(&nothing, "x").expect_err("a miss").to_string().contains("nothing is recorded in "));
 }
 
+/// Prompts mark what they quote by its hash, so the marks of two requests differ before anything else does.
+#[test]
+fn a_miss_shows_the_difference_behind_the_marks() {
+    let marked = |data: &str| {
+        let hash = &blake3::hash(data.as_bytes()).to_hex().to_string()[..16];
+        [
+            format!("<data {hash}>\n/door {data}\n</data {hash}>\nHow far is it?"),
+            format!(
+                "It stands between lines that read ==== {hash} ====.\n\n==== {hash} ====\n{data}\n==== {hash} ====\n"
+            ),
+        ]
+    };
+    for (recorded, wanted) in marked("it is open").into_iter().zip(marked("it is shut")) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = Server::start(|_, _| Reply::content(GOOD));
+        let record =
+            Client::new(options(ModelMode::Record, &server.base_url(), Some(folder.path()))).expect("a client");
+        ask(&record, &recorded).expect("asked");
+        let replay =
+            Client::new(options(ModelMode::Replay, "http://127.0.0.1:9/v1", Some(folder.path()))).expect("a client");
+        let error = ask(&replay, &wanted).expect_err("a miss").to_string();
+        let found = error.split("recorded ").last().unwrap_or_default();
+        let (found, asked) = found.split_once(", asked for ").expect("both");
+        assert!(found.contains("it is open") && asked.contains("it is shut"), "{error}");
+    }
+}
+
 #[test]
 fn a_replay_knows_the_identity_that_was_recorded() {
     let folder = tempfile::tempdir().expect("a folder");
