@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{CassetteError, Entry, Label, store};
+use super::{Entry, Label, store};
 use crate::difference::{Difference, Differences};
 use crate::role::RoleConfig;
 
@@ -36,20 +36,20 @@ pub struct Nearest {
 }
 
 /// Among those of the same cell and role, then of the same role, then of any: fewest differing leaves, then least key.
-pub(super) fn nearest(index: &[Entry], wanted: &Wanted<'_>) -> Result<Option<Nearest>, CassetteError> {
+pub(super) fn nearest(index: &[Entry], wanted: &Wanted<'_>) -> Option<Nearest> {
     let mut candidates: Vec<(usize, &Entry, &Label)> = Vec::new();
     for entry in index {
         let Ok(label) = &entry.exchange else { continue };
         candidates.push((distance(label, wanted), entry, label));
     }
     candidates.sort_by(|a, b| (a.0, &a.1.key).cmp(&(b.0, &b.1.key)));
-    let Some(least) = candidates.first().map(|first| first.0) else { return Ok(None) };
+    let least = candidates.first()?.0;
     let target = envelope(wanted.config, wanted.repeat, wanted.attempt, wanted.request.clone());
     let plain_target = with_plain_marks(target.clone());
     let mut best: Option<(usize, Nearest)> = None;
     for (_, entry, label) in candidates.into_iter().take_while(|one| one.0 == least).take(MOST_COMPARED) {
-        // One that was removed since is no candidate.
-        let Some(recorded) = store::get(&entry.folder, &entry.key)? else { continue };
+        // One that was removed or damaged since is no candidate.
+        let Ok(Some(recorded)) = store::get(&entry.folder, &entry.key) else { continue };
         if recorded.is_stripped() {
             continue;
         }
@@ -64,7 +64,7 @@ pub(super) fn nearest(index: &[Entry], wanted: &Wanted<'_>) -> Result<Option<Nea
             best = Some((differences.count, nearest));
         }
     }
-    Ok(best.map(|(_, nearest)| nearest))
+    best.map(|(_, nearest)| nearest)
 }
 
 /// How far a label is from what was asked for, before requests are compared.
