@@ -10,7 +10,7 @@ use crate::completion::Response;
 use crate::environment::Environment;
 use crate::error::ClientError;
 use crate::http::{self, Fault};
-use crate::limits::{Gate, Rates, Stopped, TICK};
+use crate::limits::{Gate, Rates, Stopped, TICK, UnderWay};
 use crate::provider::Provider;
 use crate::secret::{ApiKey, redact};
 
@@ -88,12 +88,25 @@ impl Lane {
         tokens: u64,
         timeout: Duration,
         stop: &dyn Fn() -> bool,
+        under_way: &UnderWay,
     ) -> Result<Sent, Stopped> {
         let _place = self.gate.enter(stop)?;
         let delay = self.rates.delay(self.began.elapsed(), tokens);
         wait(runtime, delay, stop)?;
         let url = format!("{}/chat/completions", self.base_url);
-        let reply = runtime.block_on(http::post(&self.http, &url, self.key.as_ref(), body.to_owned(), timeout));
+        let request = under_way.begin();
+        let reply = runtime.block_on(async {
+            let mut reply = std::pin::pin!(http::post(&self.http, &url, self.key.as_ref(), body.to_owned(), timeout));
+            loop {
+                match tokio::time::timeout(TICK, reply.as_mut()).await {
+                    Ok(reply) => break reply,
+                    // It may be billed, so it is waited for.
+                    Err(_) if stop() => request.is_waited_for(),
+                    Err(_) => {}
+                }
+            }
+        });
+        drop(request);
         let reply = match reply {
             Ok(reply) => reply,
             Err(Fault { reason, sent }) => return Ok(Sent { result: Err(reason), sent, retry_after: None }),
