@@ -81,7 +81,7 @@ fn checklists_of_the_skillsbench_tasks_come_out_of_their_recordings() {
     let cassettes = recordings("gcpc-skillsbench");
     let replay = ["--model-mode", "replay", "--cassettes", &cassettes];
     synthesize(&[&["harbor-tasks", &tasks, "--out", &out][..], &replay].concat(), 5);
-    let recorded = "15b0dd391a26c4b27dc355fbb5c56f6b1bcca019794555db04b9fe04afe45890";
+    let recorded = "5f3cd82b46173babc7fe6e22fd209fe50bc0155c02150503f9564936c8f07bbe";
     assert_eq!(last_hash(&study.join("generations.jsonl")), recorded);
     works(&["gcpc", "freeze", &out]);
     insta::assert_snapshot!("skillsbench_checklists", works(&["gcpc", "analyze", &out, "--table", "4"]).out);

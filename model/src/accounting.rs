@@ -45,7 +45,7 @@ pub struct Account {
 pub struct Unanswered {
     /// The cell that asked.
     pub cell: String,
-    /// The reason, with its code.
+    /// The reason, with its code; on a line of its own the hint of [`NoAnswer::hint`], unless `refuses_form` says it.
     pub reason: String,
     /// Whether the server names the demanded form of the answer as what it refuses.
     pub refuses_form: bool,
@@ -56,7 +56,10 @@ impl Account {
         let code = reason.code().to_owned();
         *self.no_answers.entry(code.clone()).or_default() += 1;
         if self.examples.get(&code).is_none_or(|known| cell < known.cell.as_str()) {
-            let (cell, reason, refuses_form) = (cell.to_owned(), reason.to_string(), reason.refuses_form());
+            let refuses_form = reason.refuses_form();
+            // The form has a flag of its own.
+            let hint = reason.hint().filter(|_| !refuses_form).map(|hint| format!("\n  hint: {hint}"));
+            let (cell, reason) = (cell.to_owned(), format!("{reason}{}", hint.unwrap_or_default()));
             self.examples.insert(code, Unanswered { cell, reason, refuses_form });
         }
     }

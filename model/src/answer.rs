@@ -77,6 +77,36 @@ impl NoAnswer {
     }
 }
 
+/// What a server may name when it refuses a request, and what to do about it.
+const REFUSED: [(&[&str], &str); 5] = [
+    (&["temperature"], "`temperature=default` among the role's options sends no temperature"),
+    (
+        &["max_tokens", "max_completion_tokens"],
+        "`max_tokens=N` among the role's options sets the cap; a server that takes max_completion_tokens alone is asked as \
+         openai/MODEL, with its address in OPENAI_BASE_URL",
+    ),
+    (
+        &["response_format", "json_schema", "json_object"],
+        "`response_format=json_object` or `response_format=none` among the role's options asks without a schema",
+    ),
+    (
+        &["logprobs"],
+        "`top_logprobs=N` among the role's options asks for fewer probabilities; answer mode number asks for none",
+    ),
+    (&["reasoning_effort"], "`reasoning=low`, `medium`, `high` or `off` among the role's options sets another effort"),
+];
+
+impl NoAnswer {
+    /// For a server that refuses a request because of what an option of the role put into it: which option would help. The first that it
+    /// names counts, in the order of the text.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        let NoAnswer::Status { status: 400 | 422, detail } = self else { return None };
+        let place = |names: &[&str]| names.iter().filter_map(|name| detail.find(name)).min();
+        REFUSED.iter().filter_map(|(names, hint)| Some((place(names)?, *hint))).min().map(|(_, hint)| hint)
+    }
+}
+
 impl fmt::Display for NoAnswer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let code = self.code();
@@ -89,5 +119,34 @@ impl fmt::Display for NoAnswer {
             | NoAnswer::Protocol(detail)
             | NoAnswer::NotRecorded(detail) => write!(out, "{code}: {detail}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_options_are_named() {
+        let hint = |status, detail: &str| NoAnswer::Status { status, detail: detail.to_owned() }.hint();
+        for (detail, option) in [
+            ("Unsupported value: 'temperature' does not support 0 with this model.", "temperature=default"),
+            ("Unsupported parameter: 'temperature' is not supported with this model.", "temperature=default"),
+            (
+                "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.",
+                "max_tokens=N",
+            ),
+            ("max_completion_tokens is too large: 99999", "max_tokens=N"),
+            ("response_format.json_schema is not supported", "response_format=json_object"),
+            ("'top_logprobs' must be at most 5", "top_logprobs=N"),
+            ("'reasoning_effort' does not support 'none'", "reasoning=low"),
+        ] {
+            for status in [400, 422] {
+                assert!(hint(status, detail).is_some_and(|hint| hint.contains(option)), "{detail}");
+            }
+            assert_eq!(hint(401, detail), None, "{detail}");
+        }
+        assert_eq!(hint(400, "the prompt is too long"), None);
+        assert_eq!(NoAnswer::Schema("temperature".to_owned()).hint(), None);
     }
 }

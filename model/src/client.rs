@@ -6,6 +6,7 @@
 //! or a body that is no chat completion is final.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,7 +23,7 @@ use crate::environment::Environment;
 use crate::error::{ClientError, Miss};
 use crate::identity;
 use crate::lane::{Bounds, Lane, wait};
-use crate::limits::{Budget, NotAfforded, Stopped};
+use crate::limits::{Budget, NotAfforded, Stopped, UnderWay};
 use crate::price::{Cost, PriceTable, Usage};
 use crate::prompt::Prompt;
 use crate::provider::Provider;
@@ -68,6 +69,8 @@ pub struct ClientOptions {
     pub environment: Environment,
     /// When set, no further request is sent; those on their way are waited for.
     pub stop: Arc<AtomicBool>,
+    /// Hears once how many requests a stop waits for; [`tell_waiting`] unless something else is given.
+    pub waiting: fn(usize),
     /// The time-out of every try, in place of the roles' own.
     pub timeout: Option<Duration>,
     /// The wait before a retry, where the server asks for none.
@@ -91,10 +94,21 @@ impl ClientOptions {
             prices: PriceTable::embedded(),
             environment: Environment::Process,
             stop: Arc::default(),
+            waiting: tell_waiting,
             timeout: None,
             retry_wait: Duration::from_secs(1),
         }
     }
+}
+
+/// Says on standard error how many requests a stop waits for. On a terminal it takes the place of a line of progress.
+pub fn tell_waiting(requests: usize) {
+    let mut stderr = io::stderr().lock();
+    let start = if stderr.is_terminal() { "\r\x1b[K" } else { "" };
+    let calls = if requests == 1 { "1 model call".to_owned() } else { format!("{requests} model calls") };
+    // Talk that can't be heard changes nothing.
+    let _ =
+        writeln!(stderr, "{start}stopping: {calls} on the way will be kept when answered; Ctrl-C again ends at once");
 }
 
 /// A question.
@@ -143,6 +157,7 @@ pub struct Client {
     runtime: Option<Runtime>,
     lanes: Mutex<BTreeMap<&'static str, Arc<Lane>>>,
     budget: Budget,
+    under_way: UnderWay,
     accounting: Mutex<Accounting>,
     running: Running,
 }
@@ -178,6 +193,7 @@ impl Client {
             runtime,
             lanes: Mutex::default(),
             budget: Budget::new(options.max_cost, options.spent_before),
+            under_way: UnderWay::new(options.waiting),
             accounting: Mutex::default(),
             running: Running::default(),
             options,
@@ -283,7 +299,7 @@ impl Client {
         let mut told = identity::identity(props.as_ref(), models.as_ref(), version.as_ref());
         told.extend(self.options.environment.local_identity());
         told.append(&mut config.identity);
-        config.identity = told;
+        config.identity = told.into_iter().map(|(name, text)| (lane.clean(name), lane.clean(text))).collect();
         Ok(config)
     }
 
@@ -405,6 +421,8 @@ impl Client {
         }
         let lane = self.lane(call.config)?;
         lane.ready(&request.body)?;
+        // The identity goes into recordings, though not into the body.
+        call.config.identity.values().try_for_each(|text| lane.ready(text))?;
         let price = self.options.prices.price(call.config);
         if price.is_none() && self.budget.cap().is_some() {
             return Err(ClientError::usage(
@@ -422,7 +440,7 @@ impl Client {
         })?;
         let timeout = self.options.timeout.unwrap_or(Duration::from_secs(call.config.timeout_seconds.into()));
         let tokens = most.prompt_tokens.div_ceil(4) + most.completion_tokens;
-        let sent = match lane.chat(runtime, &request.body, tokens, timeout, &stop) {
+        let sent = match lane.chat(runtime, &request.body, tokens, timeout, &stop, &self.under_way) {
             Ok(sent) => sent,
             Err(Stopped) => {
                 reservation.settle(Cost::ZERO);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::answer::{Answer, NoAnswer, Token};
 use crate::price::Usage;
 use crate::prompt::Prompt;
-use crate::secret::{ApiKey, redact};
+use crate::secret::{ApiKey, redact, redact_pieces};
 use crate::{schema, strict};
 
 /// The most bytes of an HTTP body that are read.
@@ -60,17 +60,21 @@ impl Response {
             detail,
             usage: None,
         };
-        let text = redact(key, String::from_utf8_lossy(body).into_owned());
+        // Every text goes through one of these on its way out: a key that is escaped in the body is not in what is decoded from it,
+        // and a cut one would not be found.
+        let clean = |text: &str| redact(key, text.to_owned());
+        let shown = |text: &str| printable(&clean(text));
+        let text = String::from_utf8_lossy(body);
         if !(200..300).contains(&status) {
-            return Ok(failed(status, printable(&text)));
+            return Ok(failed(status, shown(&text)));
         }
-        let protocol = |what: &str| NoAnswer::Protocol(format!("{what}: {}", printable(&text)));
+        let protocol = |what: &str| NoAnswer::Protocol(format!("{}: {}", clean(what), shown(&text)));
         let value = strict::read(&text).map_err(|error| protocol(&error))?;
         // Gateways send their errors with status 200.
         if let (Some(error), None) = (value.get("error").filter(|error| !error.is_null()), value.get("choices")) {
             let code = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
             let status = code.filter(|code| (400..600).contains(code)).unwrap_or(502);
-            return Ok(failed(status, printable(&error.to_string())));
+            return Ok(failed(status, shown(&error.to_string())));
         }
         let choice = value.pointer("/choices/0").ok_or_else(|| protocol("no /choices/0"))?;
         let message = choice.get("message").ok_or_else(|| protocol("no /choices/0/message"))?;
@@ -86,11 +90,11 @@ impl Response {
         let reasoning = told("reasoning_content").or_else(|| told("reasoning")).unwrap_or_default();
         Ok(Response {
             status,
-            content,
-            finish_reason: choice.get("finish_reason").and_then(Value::as_str).map(str::to_owned),
-            refusal: told("refusal").map(printable),
+            content: redact(key, content),
+            finish_reason: choice.get("finish_reason").and_then(Value::as_str).map(clean),
+            refusal: told("refusal").map(shown),
             reasoning_characters: reasoning.chars().count() as u64,
-            tokens: tokens(choice.pointer("/logprobs/content")),
+            tokens: without_key(key, tokens(choice.pointer("/logprobs/content"))),
             detail: String::new(),
             usage: value.get("usage").and_then(usage),
         })
@@ -193,6 +197,23 @@ fn tokens(value: Option<&Value>) -> Vec<LoggedToken> {
     };
     // A list with a hole would shift probabilities: all or nothing.
     list.iter().map(read).collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// Tokens without the key, also where it stands across several: in their own texts, and in the alternatives of each rank.
+fn without_key(key: Option<&ApiKey>, mut tokens: Vec<LoggedToken>) -> Vec<LoggedToken> {
+    let told: Vec<String> = tokens.iter().map(|token| token.0.clone()).collect();
+    redact_pieces(key, &mut tokens.iter_mut().map(|token| &mut token.0).collect::<Vec<_>>());
+    // A token is one of its own alternatives, at any rank.
+    for (LoggedToken(text, _, likeliest), told) in
+        tokens.iter_mut().zip(&told).filter(|(token, told)| token.0 != **told)
+    {
+        likeliest.iter_mut().filter(|(of, _)| of == told).for_each(|(of, _)| of.clone_from(text));
+    }
+    for rank in 0..tokens.iter().map(|token| token.2.len()).max().unwrap_or_default() {
+        let alternatives = tokens.iter_mut().filter_map(|token| token.2.get_mut(rank));
+        redact_pieces(key, &mut alternatives.map(|(text, _)| text).collect::<Vec<_>>());
+    }
+    tokens
 }
 
 /// A logprob as text that is the same everywhere; at most 0.

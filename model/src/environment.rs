@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::http;
 use crate::provider::Provider;
-use crate::secret::ApiKey;
+use crate::secret::{ApiKey, redact};
 
 /// Where variables are looked up. It prints no values.
 #[derive(Clone, Default)]
@@ -40,8 +40,11 @@ impl Environment {
     pub(crate) fn base_url(&self, provider: &Provider) -> Result<String, String> {
         match self.first(provider.base_url_variables) {
             None => Ok(provider.base_url.to_owned()),
-            Some(text) => http::base_url(text.trim())
-                .map_err(|error| format!("{}: found {error}", provider.base_url_variables.join(" or "))),
+            Some(text) => http::base_url(text.trim()).map_err(|error| {
+                // The key may have been put into the wrong variable.
+                let error = redact(self.key(provider).as_ref(), error);
+                format!("{}: found {error}", provider.base_url_variables.join(" or "))
+            }),
         }
     }
 

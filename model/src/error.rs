@@ -16,7 +16,7 @@ pub enum ClientError {
     /// The next call could pass the cap.
     #[error(
         "{cell}: {spent} spent, and the next call may cost {next}: that would pass the cap of {cap}\n\
-         hint: what is done is kept; raise --max-cost and run again, nothing is paid twice"
+         hint: what is done is kept; raise --max-cost and run the same again (`parthack run` with --resume), nothing is paid twice"
     )]
     CostCap {
         /// The cell that was not asked for.
@@ -29,7 +29,10 @@ pub enum ClientError {
         cap: Cost,
     },
     /// The stop flag was set before the call began.
-    #[error("stopped before the next model call; what is done is kept")]
+    #[error(
+        "stopped before the next model call; what is done is kept\n\
+         hint: run the same again to go on (`parthack run` with --resume)"
+    )]
     Stopped,
     /// The provider needs a key.
     #[error("{provider}: no key\nhint: set {}", variables.join(" or "))]

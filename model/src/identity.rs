@@ -1,10 +1,15 @@
 //! What a server of one's own tells of itself. With another model file or another build, answers are other answers.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use serde_json::Value;
+
+use crate::regular;
+
+/// The most bytes of a model file that are hashed.
+const MOST_HASHED_BYTES: u64 = 256 << 30;
 
 /// What `/props` (llama.cpp), `/v1/models` (most) and `/version` (vLLM) tell; each may be absent.
 pub(crate) fn identity(
@@ -41,19 +46,28 @@ pub(crate) fn identity(
     // The name alone: where the file stands says something about a machine, not about the model.
     if let Some(path) = props.and_then(|props| props.get("model_path")).and_then(Value::as_str).map(Path::new) {
         put("model_file", path.file_name().and_then(|name| name.to_str()).map(Value::from).as_ref());
-        put("model_file_blake3", hash(path).map(Value::from).as_ref());
+        put("model_file_blake3", hash(path, MOST_HASHED_BYTES).map(Value::from).as_ref());
     }
     identity
 }
 
-/// The hash of a file that can be read here.
-fn hash(path: &Path) -> Option<String> {
+/// The hash of a file that is here; `None` where none is, or it is none of ours to read. What the server names and is no model file has
+/// no hash, which is said: its identity is unknown.
+fn hash(path: &Path, most: u64) -> Option<String> {
     if !path.is_absolute() {
         return None;
     }
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(File::open(path).ok()?).ok()?;
-    Some(hasher.finalize().to_hex().to_string())
+    let hashed = || {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(regular::open(path)?.take(most + 1))?;
+        Ok::<_, io::Error>(hasher)
+    };
+    match hashed() {
+        Ok(hasher) if hasher.count() > most => Some(format!("unknown: more than {most} bytes")),
+        Ok(hasher) => Some(hasher.finalize().to_hex().to_string()),
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Some("unknown: not a regular file".to_owned()),
+        Err(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -86,5 +100,20 @@ mod tests {
         ];
         assert_eq!(told.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>(), expected);
         assert!(identity(None, None, None).is_empty());
+    }
+
+    /// A server may name anything, such as a device that never ends.
+    #[test]
+    fn what_is_no_model_file_is_not_read() {
+        let told = |path: &Path| identity(Some(&json!({ "model_path": path })), None, None).remove("model_file_blake3");
+        let folder = tempfile::tempdir().expect("folder");
+        assert_eq!(told(folder.path()).as_deref(), Some("unknown: not a regular file"));
+        assert_eq!(told(&folder.path().join("elsewhere")), None);
+        #[cfg(unix)]
+        assert_eq!(told(Path::new("/dev/zero")).as_deref(), Some("unknown: not a regular file"));
+        let path = folder.path().join("m.gguf");
+        std::fs::write(&path, b"weights").expect("written");
+        assert_eq!(hash(&path, 7), Some(blake3::hash(b"weights").to_hex().to_string()));
+        assert_eq!(hash(&path, 6).as_deref(), Some("unknown: more than 6 bytes"));
     }
 }

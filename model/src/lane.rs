@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::answer::NoAnswer;
@@ -9,9 +10,9 @@ use crate::completion::Response;
 use crate::environment::Environment;
 use crate::error::ClientError;
 use crate::http::{self, Fault};
-use crate::limits::{Gate, Rates, Stopped, TICK};
+use crate::limits::{Gate, Rates, Stopped, TICK, UnderWay};
 use crate::provider::Provider;
-use crate::secret::ApiKey;
+use crate::secret::{ApiKey, redact};
 
 /// One provider's connections.
 #[derive(Debug)]
@@ -87,12 +88,25 @@ impl Lane {
         tokens: u64,
         timeout: Duration,
         stop: &dyn Fn() -> bool,
+        under_way: &UnderWay,
     ) -> Result<Sent, Stopped> {
         let _place = self.gate.enter(stop)?;
         let delay = self.rates.delay(self.began.elapsed(), tokens);
         wait(runtime, delay, stop)?;
         let url = format!("{}/chat/completions", self.base_url);
-        let reply = runtime.block_on(http::post(&self.http, &url, self.key.as_ref(), body.to_owned(), timeout));
+        let request = under_way.begin();
+        let reply = runtime.block_on(async {
+            let mut reply = std::pin::pin!(http::post(&self.http, &url, self.key.as_ref(), body.to_owned(), timeout));
+            loop {
+                match tokio::time::timeout(TICK, reply.as_mut()).await {
+                    Ok(reply) => break reply,
+                    // It may be billed, so it is waited for.
+                    Err(_) if stop() => request.is_waited_for(),
+                    Err(_) => {}
+                }
+            }
+        });
+        drop(request);
         let reply = match reply {
             Ok(reply) => reply,
             Err(Fault { reason, sent }) => return Ok(Sent { result: Err(reason), sent, retry_after: None }),
@@ -104,13 +118,30 @@ impl Lane {
         Ok(Sent { result, sent: (200..300).contains(&reply.status), retry_after: reply.retry_after })
     }
 
+    /// A text from the server, or about it, without the key.
+    pub(crate) fn clean(&self, text: String) -> String {
+        redact(self.key.as_ref(), text)
+    }
+
+    fn clean_texts(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.clean(std::mem::take(text)),
+            Value::Array(elements) => elements.iter_mut().for_each(|element| self.clean_texts(element)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.clean_texts(member)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
     /// A small document of the server, `path` counted from the server's root; `None` where it has none.
-    pub(crate) fn document(&self, runtime: &Runtime, path: &str) -> Option<serde_json::Value> {
+    pub(crate) fn document(&self, runtime: &Runtime, path: &str) -> Option<Value> {
         const TIMEOUT: Duration = Duration::from_secs(10);
         let root = self.base_url.strip_suffix("/v1").unwrap_or(&self.base_url);
         let url = format!("{root}{path}");
         let bytes = runtime.block_on(http::get(&self.http, &url, self.key.as_ref(), TIMEOUT))?;
-        serde_json::from_slice(&bytes).ok()
+        let mut value = serde_json::from_slice(&bytes).ok()?;
+        // Before anything is cut out of a text: a part of a key would not be found.
+        self.clean_texts(&mut value);
+        Some(value)
     }
 }
 

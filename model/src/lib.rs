@@ -40,6 +40,8 @@ mod limits;
 #[cfg(feature = "client")]
 pub mod price;
 #[cfg(feature = "client")]
+mod regular;
+#[cfg(feature = "client")]
 pub mod request;
 #[cfg(feature = "client")]
 pub mod schema;
@@ -47,3 +49,5 @@ pub mod schema;
 mod secret;
 #[cfg(feature = "client")]
 pub mod strict;
+#[cfg(feature = "client")]
+mod writings;

@@ -1,5 +1,6 @@
 //! What bounds a client: connections, rates and money. None of them ever changes an answer.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -50,6 +51,44 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         *lock(&self.0.free) += 1;
         self.0.freed.notify_one();
+    }
+}
+
+/// Requests that are on their way. When a stop comes they are waited for, and that is told once.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    requests: AtomicUsize,
+    told: AtomicBool,
+    tell: fn(usize),
+}
+
+/// A request that is on its way until this is dropped.
+#[derive(Debug)]
+pub(crate) struct OnItsWay<'u>(&'u UnderWay);
+
+impl UnderWay {
+    pub(crate) fn new(tell: fn(usize)) -> UnderWay {
+        UnderWay { requests: AtomicUsize::new(0), told: AtomicBool::new(false), tell }
+    }
+
+    pub(crate) fn begin(&self) -> OnItsWay<'_> {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        OnItsWay(self)
+    }
+}
+
+impl OnItsWay<'_> {
+    /// Tells how many requests are waited for, unless that is told already.
+    pub(crate) fn is_waited_for(&self) {
+        if !self.0.told.swap(true, Ordering::SeqCst) {
+            (self.0.tell)(self.0.requests.load(Ordering::SeqCst));
+        }
+    }
+}
+
+impl Drop for OnItsWay<'_> {
+    fn drop(&mut self) {
+        self.0.requests.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

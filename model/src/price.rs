@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::iter::Sum;
 
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use crate::provider::Provider;
@@ -145,8 +146,11 @@ struct File {
     date: String,
     #[serde(default, rename = "note")]
     _note: String,
-    usd_per_million_tokens: BTreeMap<String, Row>,
+    usd_per_million_tokens: Rows,
 }
+
+/// Every row as it stands, also those whose name stands twice.
+struct Rows(Vec<(String, Row)>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -155,6 +159,37 @@ struct Row {
     #[serde(default)]
     cached_prompt: Option<String>,
     completion: String,
+}
+
+impl<'de> Deserialize<'de> for Rows {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Rows, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Rows;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object of prices by provider/model")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Rows, A::Error> {
+                let mut rows = Vec::new();
+                while let Some(row) = members.next_entry()? {
+                    rows.push(row);
+                }
+                Ok(Rows(rows))
+            }
+        }
+
+        reader.deserialize_map(Reader)
+    }
+}
+
+/// The lines of a table in which a name stands as a member, counted from 1; a name that is written with escapes isn't found.
+fn lines_of(text: &str, name: &str) -> Vec<String> {
+    let quoted = format!("\"{name}\"");
+    let members = text.match_indices(&quoted).filter(|(at, _)| text[at + quoted.len()..].trim_start().starts_with(':'));
+    members.map(|(at, _)| (text[..at].matches('\n').count() + 1).to_string()).collect()
 }
 
 impl PriceTable {
@@ -175,7 +210,15 @@ impl PriceTable {
             return Err(format!("/format: found {:?}, expected {PRICES_FORMAT:?}", file.format));
         }
         let mut prices = BTreeMap::new();
-        for (name, row) in file.usd_per_million_tokens {
+        let mut rows = BTreeMap::new();
+        for (number, (name, row)) in (1..).zip(file.usd_per_million_tokens.0) {
+            if let Some(first) = rows.insert(name.clone(), number) {
+                let lines = lines_of(text, &name);
+                let lines = if lines.len() > 1 { format!(", lines {}", lines.join(" and ")) } else { String::new() };
+                return Err(format!(
+                    "/usd_per_million_tokens: found {name:?} twice, as rows {first} and {number}{lines}; expected each model once"
+                ));
+            }
             RoleConfig::named(&name).map_err(|error| format!("/usd_per_million_tokens: {error}"))?;
             let read = |field: &str, text: &str| {
                 let pico_dollars = decimal(text, 6).ok_or_else(|| {
@@ -241,6 +284,11 @@ mod tests {
             PriceTable::read(&text).map(|_| ()).expect_err("wrong")
         };
         assert!(table(r#""nobody/x":{"prompt":"1","completion":"1"}"#).contains("nobody/x"));
+        let row = r#""openai/x":{"prompt":"1","completion":"1"}"#;
+        let twice = table(&format!("\n{row},\n{},\n{}", row.replace('x', "y"), row.replacen(':', " : ", 1)));
+        assert!(twice.contains("\"openai/x\" twice, as rows 1 and 3, lines 2 and 4; expected"), "{twice}");
+        let escaped = table(&format!("{row},{}", row.replacen('x', "\\u0078", 1)));
+        assert!(escaped.contains("\"openai/x\" twice, as rows 1 and 2; expected"), "{escaped}");
         assert!(table(r#""openai/x":{"prompt":"1e3","completion":"1"}"#).contains("openai/x, prompt"));
         assert!(table(r#""openai/x":{"prompt":"1."  ,"completion":"1"}"#).contains("found \"1.\""));
         assert!(table(r#""openai/x":{"prompt":"0.1234567","completion":"1"}"#).contains("0.1234567"));

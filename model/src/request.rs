@@ -236,12 +236,13 @@ mod tests {
     #[test]
     fn dialects() {
         let openai = body_of("openai/gpt-5-mini", |config| {
-            config.temperature = "default".to_owned();
             config.reasoning = Some(Reasoning::Low);
         });
         assert_eq!(openai["max_completion_tokens"], 64);
         assert_eq!(openai["reasoning_effort"], "low");
         assert!(openai.get("temperature").is_none() && openai.get("max_tokens").is_none());
+        assert_eq!(body_of("openai/gpt-5-mini", |config| config.temperature = "0".to_owned())["temperature"], 0);
+        assert_eq!(body_of("openai/gpt-4.1", |_| {})["temperature"], 0);
         let deepseek = body_of("deepseek/deepseek-chat", |config| config.reasoning = Some(Reasoning::Off));
         assert_eq!(deepseek["response_format"], json!({"type": "json_object"}));
         assert_eq!(deepseek["thinking"], json!({"type": "disabled"}));

@@ -163,7 +163,8 @@ impl fmt::Display for RoleError {
 impl std::error::Error for RoleError {}
 
 impl RoleConfig {
-    /// The configuration of `provider/model` with the provider's usual settings.
+    /// The configuration of `provider/model` with the provider's usual settings: temperature 0, but `default` for reasoning models of
+    /// OpenAI (`o4-mini`, `gpt-5`), which refuse any other.
     ///
     /// ```
     /// # use parthack_model::role::{ResponseFormat, RoleConfig};
@@ -190,7 +191,11 @@ impl RoleConfig {
         let role = RoleConfig {
             provider: provider.name.to_owned(),
             model: model.to_owned(),
-            temperature: default_temperature(),
+            temperature: if takes_no_temperature(provider, model) {
+                "default".to_owned()
+            } else {
+                default_temperature()
+            },
             max_tokens: MAX_TOKENS,
             timeout_seconds: TIMEOUT_SECONDS,
             reasoning: None,
@@ -246,6 +251,21 @@ impl RoleConfig {
     }
 }
 
+/// Whether a model reasons and so takes its own temperature alone: those of OpenAI named `o` and a number, and `gpt-5` and later, but for
+/// their `chat` variants.
+fn takes_no_temperature(provider: &Provider, model: &str) -> bool {
+    if provider.name != "openai" {
+        return false;
+    }
+    let name = model.strip_prefix("ft:").unwrap_or(model);
+    let number = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>().parse::<u32>().ok();
+    match (name.strip_prefix("gpt-"), name.strip_prefix('o')) {
+        (Some(rest), _) => number(rest).is_some_and(|number| number >= 5) && !rest.contains("-chat"),
+        (None, Some(rest)) => number(rest).is_some(),
+        (None, None) => false,
+    }
+}
+
 /// Whether a text is a temperature in its one form.
 fn is_temperature(text: &str) -> bool {
     let (whole, places) = text.split_once('.').map_or((text, None), |(whole, places)| (whole, Some(places)));
@@ -270,6 +290,26 @@ mod tests {
         }
         for text in ["", "0.0", "1.0", "00", "2.5", "-1", "0.1234", ".5", "1e0", "0.", "3", "NaN"] {
             assert!(!is_temperature(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn reasoning_models_keep_their_own_temperature() {
+        let temperature = |name: &str| RoleConfig::named(name).expect("sound").temperature;
+        for name in
+            ["o1", "o3", "o4-mini", "o4-mini-2025-04-16", "gpt-5", "gpt-5-mini", "gpt-5.1", "ft:o4-mini:me", "gpt-10"]
+        {
+            assert_eq!(temperature(&format!("openai/{name}")), "default", "{name}");
+        }
+        for name in [
+            "openai/gpt-4o",
+            "openai/gpt-4.1-mini",
+            "openai/gpt-5-chat-latest",
+            "openai/omni",
+            "local/o4-mini",
+            "google/gpt-5",
+        ] {
+            assert_eq!(temperature(name), "0", "{name}");
         }
     }
 

@@ -259,6 +259,58 @@ fn an_exchange_under_another_key_is_broken() {
     assert!(cassette.get("../../etc/passwd").expect("no key").is_none());
 }
 
+/// What stands in the place of an exchange and is none is named, and nothing waits for it, nor stops at it.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_named_and_passed_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(|_, _| Reply::content(GOOD));
+    let record = Client::new(options(ModelMode::Record, &server.base_url(), Some(folder.path()))).expect("a client");
+    let sound = ask(&record, "a").expect("asked").keys.remove(0);
+    let place = |digit: char| {
+        let shelf = folder.path().join("exchanges").join([digit; 2].iter().collect::<String>());
+        fs::create_dir_all(&shelf).expect("made");
+        shelf.join(format!("{}.json", [digit; 64].iter().collect::<String>()))
+    };
+    let huge = fs::File::create(place('0')).expect("made");
+    huge.set_len(1 << 40).expect("sparse");
+    std::os::unix::fs::symlink("/dev/zero", place('1')).expect("linked");
+    assert!(Command::new("mkfifo").arg(place('2')).status().expect("a pipe").success());
+    fs::create_dir(place('3')).expect("made");
+    std::os::unix::fs::symlink("nowhere", place('4')).expect("linked");
+    fs::create_dir_all(place('5').join("full")).expect("made");
+    std::os::unix::fs::symlink(place('6'), place('6')).expect("linked");
+    let cassette = Cassette::new(Some(folder.path().to_owned()), Vec::new());
+    let entries = cassette.list().expect("listed");
+    assert_eq!(entries.len(), 8);
+    for entry in &entries {
+        let problem = entry.exchange.as_ref().err();
+        assert_eq!(problem.is_none(), entry.key == sound, "{entry:?}");
+        let expected = match &entry.key[..1] {
+            "0" => "more than 67108864 bytes",
+            "1" | "2" | "3" | "5" => "found a folder, a pipe or a device",
+            _ => "cannot be read",
+        };
+        assert!(problem.is_none_or(|problem| problem.contains(expected)), "{entry:?}");
+    }
+    for digit in ['0', '1', '2', '3', '5'] {
+        let key: String = [digit; 64].iter().collect();
+        assert!(matches!(cassette.get(&key), Err(CassetteError::Broken { .. })), "{digit}");
+    }
+    assert_eq!(cassette.roles().expect("listed")["judge"].len(), 1);
+    // A replay goes on, and a miss finds the nearest among what is whole.
+    let replay =
+        Client::new(options(ModelMode::Replay, "http://127.0.0.1:9/v1", Some(folder.path()))).expect("a client");
+    assert!(ask(&replay, "a").is_ok());
+    assert!(ask(&replay, "b").expect_err("a miss").to_string().contains("the nearest is"));
+    // What can't be removed or even looked at stays, and the first of it is named.
+    let error = cassette.prune(Prune::Broken, false).expect_err("one is left");
+    assert!(matches!(&error, CassetteError::Io { action: "remove", path, .. } if *path == place('5')), "{error}");
+    let left: Vec<String> = cassette.list().expect("listed").into_iter().map(|entry| entry.key).collect();
+    assert_eq!(left.len(), 3);
+    assert!(left.contains(&sound) && Path::new("/dev/zero").exists());
+}
+
 #[test]
 fn pruning_keeps_what_is_used() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -298,6 +350,33 @@ fn a_miss_names_the_cell_and_the_difference() {
     let nothing =
         Client::new(options(ModelMode::Replay, "http://127.0.0.1:9/v1", Some(empty.path()))).expect("a client");
     assert!(ask(&nothing, "x").expect_err("a miss").to_string().contains("nothing is recorded in "));
+}
+
+/// Prompts mark what they quote by its hash, so the marks of two requests differ before anything else does.
+#[test]
+fn a_miss_shows_the_difference_behind_the_marks() {
+    let marked = |data: &str| {
+        let hash = &blake3::hash(data.as_bytes()).to_hex().to_string()[..16];
+        [
+            format!("<data {hash}>\n/door {data}\n</data {hash}>\nHow far is it?"),
+            format!(
+                "It stands between lines that read ==== {hash} ====.\n\n==== {hash} ====\n{data}\n==== {hash} ====\n"
+            ),
+        ]
+    };
+    for (recorded, wanted) in marked("it is open").into_iter().zip(marked("it is shut")) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = Server::start(|_, _| Reply::content(GOOD));
+        let record =
+            Client::new(options(ModelMode::Record, &server.base_url(), Some(folder.path()))).expect("a client");
+        ask(&record, &recorded).expect("asked");
+        let replay =
+            Client::new(options(ModelMode::Replay, "http://127.0.0.1:9/v1", Some(folder.path()))).expect("a client");
+        let error = ask(&replay, &wanted).expect_err("a miss").to_string();
+        let found = error.split("recorded ").last().unwrap_or_default();
+        let (found, asked) = found.split_once(", asked for ").expect("both");
+        assert!(found.contains("it is open") && asked.contains("it is shut"), "{error}");
+    }
 }
 
 #[test]

@@ -201,6 +201,26 @@ fn statuses() {
     }
 }
 
+/// What is recorded of it is the server's word alone; what the user is told names the option.
+#[test]
+fn a_refused_option_is_named_where_runs_are_summed_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = r#"{"error": {"message": "Unsupported value: 'temperature' does not support 0 with this model."}}"#;
+    let server = Server::start(move |_, _| Reply::status(400, body));
+    let client = Client::new(options(ModelMode::Record, &server.base_url(), Some(folder.path()))).expect("a client");
+    let reason = ask(&client, "x").expect("asked").result.expect_err("refused");
+    assert_eq!(reason.to_string(), format!("status: 400 {body}"));
+    let example = &client.spent().roles["judge"].examples["status"];
+    assert_eq!(example.reason, format!("{reason}\n  hint: {}", reason.hint().expect("a hint")));
+    assert!(example.reason.contains("temperature=default"), "{}", example.reason);
+    // The form is told apart.
+    let server = Server::start(|_, _| Reply::status(400, "response_format is not supported"));
+    let client = Client::new(options(ModelMode::Live, &server.base_url(), None)).expect("a client");
+    assert!(ask(&client, "x").expect("asked").result.is_err());
+    let example = &client.spent().roles["judge"].examples["status"];
+    assert!(example.refuses_form && !example.reason.contains("hint"), "{}", example.reason);
+}
+
 #[test]
 fn a_redirect_is_not_followed() {
     let outcome = run(|_, _| Reply::status(307, "").header("Location", "/v1/elsewhere"));

@@ -3,7 +3,8 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Condvar, Mutex};
 
 use parthack_model::client::{Call, Client, ModelMode};
 use parthack_model::error::ClientError;
@@ -159,9 +160,9 @@ fn an_estimate_bounds_what_failures_cost() {
 #[test]
 fn an_estimate_counts_a_retry_that_a_stop_left_out() {
     let folder = tempfile::tempdir().expect("a folder");
-    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let stop = Arc::new(AtomicBool::new(false));
     let server = Server::start({
-        let stop = std::sync::Arc::clone(&stop);
+        let stop = Arc::clone(&stop);
         move |_, _| {
             stop.store(true, Ordering::SeqCst);
             Reply::content("not JSON")
@@ -178,14 +179,52 @@ fn an_estimate_counts_a_retry_that_a_stop_left_out() {
     assert!(estimate.cost_at_most > Cost::ZERO);
 }
 
+/// Three requests are on their way when the stop comes: they are waited for, which is told once.
+#[test]
+fn a_stop_tells_what_it_waits_for() {
+    static TOLD: (Mutex<Vec<usize>>, Condvar) = (Mutex::new(Vec::new()), Condvar::new());
+    let stop = Arc::new(AtomicBool::new(false));
+    let server = Server::start({
+        let (stop, all) = (Arc::clone(&stop), Barrier::new(3));
+        move |_, seen| {
+            // The script is asked before the body is read, too.
+            if !seen.body.is_empty() {
+                all.wait();
+                stop.store(true, Ordering::SeqCst);
+                let told = TOLD.0.lock().expect("sound");
+                drop(TOLD.1.wait_while(told, |told| told.is_empty()).expect("sound"));
+            }
+            Reply::content(GOOD)
+        }
+    });
+    let mut stopped = options(ModelMode::Live, &server.base_url(), None);
+    stopped.stop = stop;
+    stopped.waiting = |requests| {
+        TOLD.0.lock().expect("sound").push(requests);
+        TOLD.1.notify_all();
+    };
+    let client = Client::new(stopped).expect("a client");
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let client = &client;
+        let threads: Vec<_> =
+            (0..3).map(|number| scope.spawn(move || ask(client, &format!("question {number}")))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    assert!(answers.iter().all(|answer| answer.as_ref().is_ok_and(|exchange| exchange.result.is_ok())));
+    assert_eq!(*TOLD.0.lock().expect("sound"), [3]);
+    let error = ask(&client, "another").expect_err("stopped").to_string();
+    assert!(error.contains("what is done is kept\nhint: ") && error.contains("--resume"), "{error}");
+    assert_eq!((TOLD.0.lock().expect("sound").len(), server.requests()), (1, 3));
+}
+
 #[test]
 fn a_stop_keeps_what_was_paid_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = |url: &str| options(ModelMode::Record, url, Some(folder.path()));
     // The flag is set while the fifth request is on its way.
-    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let stop = Arc::new(AtomicBool::new(false));
     let server = Server::start({
-        let stop = std::sync::Arc::clone(&stop);
+        let stop = Arc::clone(&stop);
         move |number, _| {
             stop.fetch_or(number == 4, Ordering::SeqCst);
             Reply::content(GOOD)

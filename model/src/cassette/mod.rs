@@ -144,7 +144,8 @@ impl Cassette {
         store::put(folder, exchange)
     }
 
-    /// Every exchange of every folder, by folder and key. Broken ones are listed as such.
+    /// Every exchange of every folder, by folder and key. Broken ones are listed as such, and so is what stands in the place of one and is
+    /// no regular file, or can't be read.
     ///
     /// # Errors
     /// [`CassetteError::Io`].
@@ -152,7 +153,7 @@ impl Cassette {
         let mut entries = Vec::new();
         for folder in self.folders() {
             for (key, path) in store::files(folder)? {
-                entries.push(store::entry(folder, key, &path)?);
+                entries.push(store::entry(folder, key, &path));
             }
         }
         Ok(entries)
@@ -205,7 +206,8 @@ impl Cassette {
     /// Removes exchanges and the temporary files of processes that are gone from the folder that is written to.
     ///
     /// # Errors
-    /// [`CassetteError::ReadOnly`], [`CassetteError::Io`].
+    /// [`CassetteError::ReadOnly`], [`CassetteError::Io`]; for one that the system lets nobody read or remove, such as a folder with
+    /// something in it, when the others are removed.
     pub fn prune(&self, what: Prune<'_>, dry_run: bool) -> Result<Pruned, CassetteError> {
         let folder = self.write.as_deref().ok_or(CassetteError::ReadOnly)?;
         store::prune(folder, what, dry_run)
@@ -233,7 +235,7 @@ impl Cassette {
                 self.index.get_or_init(|| entries)
             }
         };
-        nearest::nearest(index, wanted)
+        Ok(nearest::nearest(index, wanted))
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{CassetteError, Entry, Label, Prune, Pruned, RecordedExchange};
+use crate::regular;
 
 /// Temporary files begin with this, then the process id.
 const TEMPORARY: &str = ".tmp-";
@@ -39,15 +40,14 @@ pub(super) fn get(folder: &Path, key: &str) -> Result<Option<RecordedExchange>, 
     match read(&path) {
         Ok(bytes) => RecordedExchange::read(&bytes, key).map(Some).map_err(broken(&path)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // No process of ours puts a folder, a pipe or a device there, nor so many bytes.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Err(broken(&path)(error.to_string())),
         Err(error) => Err(failed("read", &path)(error)),
     }
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if fs::metadata(path)?.len() > MAX_FILE_BYTES {
-        return Ok(Vec::new());
-    }
-    fs::read(path)
+    regular::read(path, MAX_FILE_BYTES)
 }
 
 pub(super) fn put(folder: &Path, exchange: RecordedExchange) -> Result<RecordedExchange, CassetteError> {
@@ -116,11 +116,17 @@ fn shelves(folder: &Path) -> Result<Vec<PathBuf>, CassetteError> {
 pub(super) fn sweep(folder: &Path) -> Result<(), CassetteError> {
     for shelf in shelves(folder)? {
         for name in names(&shelf)?.into_iter().filter(|name| name.starts_with(TEMPORARY)) {
-            let path = shelf.join(name);
-            fs::remove_file(&path).map_err(failed("remove", &path))?;
+            remove(&shelf.join(name))?;
         }
     }
     Ok(())
+}
+
+/// Removes a file, whatever it is, or an empty folder; what is in another folder is none of ours.
+fn remove(path: &Path) -> Result<(), CassetteError> {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|of| of.is_dir());
+    let removed = if is_folder { fs::remove_dir(path) } else { fs::remove_file(path) };
+    removed.map_err(failed("remove", path))
 }
 
 /// Keys and files of the exchanges, by key.
@@ -136,10 +142,17 @@ pub(super) fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, CassetteErr
     Ok(files)
 }
 
-pub(super) fn entry(folder: &Path, key: String, path: &Path) -> Result<Entry, CassetteError> {
-    let bytes = fs::metadata(path).map_err(failed("read", path))?.len();
-    let content = read(path).map_err(failed("read", path))?;
-    let exchange = RecordedExchange::read(&content, &key).map(|exchange| {
+/// The listing's line for a file. Whatever is wrong with it is said there, so that one file never stops a listing.
+pub(super) fn entry(folder: &Path, key: String, path: &Path) -> Entry {
+    entry_of(folder, key, read(path))
+}
+
+fn entry_of(folder: &Path, key: String, content: io::Result<Vec<u8>>) -> Entry {
+    let (bytes, exchange) = match content {
+        Ok(content) => (content.len() as u64, RecordedExchange::read(&content, &key)),
+        Err(error) => (0, Err(format!("cannot be read: {error}"))),
+    };
+    let exchange = exchange.map(|exchange| {
         Box::new(Label {
             cell: exchange.cell,
             role: exchange.role,
@@ -149,7 +162,7 @@ pub(super) fn entry(folder: &Path, key: String, path: &Path) -> Result<Entry, Ca
             status: exchange.response.status,
         })
     });
-    Ok(Entry { folder: folder.to_owned(), key, bytes, exchange })
+    Entry { folder: folder.to_owned(), key, bytes, exchange }
 }
 
 /// Writes every whole exchange anew without its request; returns the keys of those that were changed.
@@ -172,17 +185,35 @@ pub(super) fn strip(folder: &Path, dry_run: bool) -> Result<Vec<String>, Cassett
     Ok(stripped)
 }
 
+/// Whether something succeeded; the first that did not is kept.
+fn is_done(result: Result<(), CassetteError>, first: &mut Result<(), CassetteError>) -> bool {
+    let done = result.is_ok();
+    if first.is_ok() {
+        *first = result;
+    }
+    done
+}
+
 pub(super) fn prune(folder: &Path, what: Prune<'_>, dry_run: bool) -> Result<Pruned, CassetteError> {
     let mut pruned = Pruned::default();
-    let remove = |path: &Path| if dry_run { Ok(()) } else { fs::remove_file(path).map_err(failed("remove", path)) };
+    // The first that can't be read or removed is named when the others are gone.
+    let mut left = Ok(());
+    let remove = |path: &Path| if dry_run { Ok(()) } else { remove(path) };
     for (key, path) in files(folder)? {
-        let entry = entry(folder, key, &path)?;
+        let content = read(&path);
+        if let Err(error) = &content
+            && !matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::NotFound)
+        {
+            // It may be sound for somebody who is allowed to read it.
+            left = left.and(content.map(|_| ()).map_err(failed("read", &path)));
+            continue;
+        }
+        let entry = entry_of(folder, key, content);
         let goes = match what {
             Prune::Broken => entry.exchange.is_err(),
             Prune::Unused(used) => entry.exchange.is_err() || !used.contains(&entry.key),
         };
-        if goes {
-            remove(&path)?;
+        if goes && is_done(remove(&path), &mut left) {
             pruned.bytes += entry.bytes;
             pruned.exchanges.push(entry.key);
         }
@@ -195,12 +226,14 @@ pub(super) fn prune(folder: &Path, what: Prune<'_>, dry_run: bool) -> Result<Pru
                 continue;
             }
             let path = shelf.join(&name);
-            pruned.bytes += fs::metadata(&path).map_or(0, |of| of.len());
-            remove(&path)?;
-            pruned.temporary += 1;
+            let bytes = fs::symlink_metadata(&path).map_or(0, |of| of.len());
+            if is_done(remove(&path), &mut left) {
+                pruned.bytes += bytes;
+                pruned.temporary += 1;
+            }
         }
     }
-    Ok(pruned)
+    left.map(|()| pruned)
 }
 
 /// Whether a process lives; where this can't be told, only our own does.
