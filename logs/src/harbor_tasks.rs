@@ -213,6 +213,10 @@ impl Draft {
             })
             .collect();
         let chosen = match described.as_slice() {
+            [] => {
+                let found = "descriptions without a text";
+                return Err(Fault::at(RefusalCode::WrongShape, "/descriptions", found, "a key and a description each"));
+            }
             [one] => one,
             several => several.iter().find(|(_, key, ..)| *key == BASE).ok_or_else(|| {
                 let keys: Vec<&str> = several.iter().map(|(_, key, ..)| *key).collect();

@@ -17,7 +17,7 @@ pub(crate) struct Entry {
     pub(crate) rows: Vec<Row>,
 }
 
-/// Keys and scalars of a mapping in a list, each with its line.
+/// Keys and scalars of a mapping in a list, each with the line of its key.
 pub(crate) type Row = Vec<(String, String, usize)>;
 
 #[derive(Default)]
@@ -28,7 +28,7 @@ struct Reader {
     items: Option<Vec<String>>,
     rows: Vec<Row>,
     /// The key within a row that waits for its value.
-    row_key: Option<String>,
+    row_key: Option<(String, usize)>,
     is_mapping: bool,
 }
 
@@ -100,8 +100,8 @@ impl Reader {
             Event::Scalar(value, ..) if self.depth == 3 && self.items.is_some() => {
                 if let Some(row) = self.rows.last_mut() {
                     match self.row_key.take() {
-                        None => self.row_key = Some(value),
-                        Some(key) => row.push((key, value, line)),
+                        None => self.row_key = Some((value, line)),
+                        Some((key, line)) => row.push((key, value, line)),
                     }
                 }
             }
