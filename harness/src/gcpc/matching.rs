@@ -18,7 +18,7 @@ pub struct Names {
     /// Name → whether what stands in front of its last part is a suite, and not a part of the task's id.
     names: BTreeMap<String, bool>,
     /// Last part → names.
-    by_last: BTreeMap<String, Vec<String>>,
+    by_last: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// What a name means.
@@ -65,7 +65,7 @@ impl Names {
         let mut names = Names::default();
         for (name, task) in tasks {
             if names.names.insert(name.to_owned(), has_suite(task, name)).is_none() {
-                names.by_last.entry(last(name).to_owned()).or_default().push(name.to_owned());
+                names.by_last.entry(last(name).to_owned()).or_default().insert(name.to_owned());
             }
         }
         names
@@ -101,7 +101,7 @@ impl Names {
         let nearest: Vec<String> =
             candidates.into_iter().filter(|name| Some(shared(name, wanted)) == most).cloned().collect();
         match nearest.as_slice() {
-            [] => Meaning::Elsewhere(all.clone()),
+            [] => Meaning::Elsewhere(all.iter().cloned().collect()),
             [one] => Meaning::ById(one.clone()),
             _ => Meaning::Several(nearest),
         }
