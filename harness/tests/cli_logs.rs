@@ -14,6 +14,44 @@ fn written(folder: &Path, name: &str, text: &str) -> String {
     path.display().to_string()
 }
 
+#[test]
+fn help_leads_to_the_formats() {
+    let page = fs::read_to_string(cli_support::workspace().join("docs/formats.md")).expect("the page");
+    let help = works(&["gcpc", "analyze", "--help"]).out;
+    assert!(help.contains("\"Annotations\"") && page.contains("\n## Annotations"), "{help}");
+    assert!(page.contains("annotator,kind,log,other,item,value\n"));
+    let help = works(&["import", "--help"]).out;
+    assert!(help.contains("Duplicates are dropped and counted"), "{help}");
+    assert!(page.contains("## Duplicates in an import"));
+}
+
+/// Verifiers in two folders have files of one name; none is lost, and a circle of links is called one.
+#[test]
+fn a_verifier_in_several_folders() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let checklist = r#"{"format":"parthack.checklist/1","items":[]}"#;
+    let checklist = written(folder.path(), "checklist.json", checklist);
+    let instruction = written(folder.path(), "instruction.md", "Do it.");
+    for (name, test) in [("a", "test_one"), ("b", "test_two")] {
+        fs::create_dir(folder.path().join(name)).expect("a folder");
+        written(folder.path(), &format!("{name}/test_outputs.py"), &format!("def {test}():\n    assert True\n"));
+    }
+    let (a, b) = (folder.path().join("a").display().to_string(), folder.path().join("b").display().to_string());
+    let check = |verifier: &[&str]| {
+        let arguments = ["gcpc", "check", &checklist, "--format", "json", "--instruction", &instruction, "--verifier"];
+        parthack(&[&arguments[..], verifier].concat())
+    };
+    assert_eq!(check(&[&a]).json()["tests"], 1);
+    assert_eq!(check(&[&a, &b]).json()["tests"], 2);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(".", folder.path().join("a/loop")).expect("a link");
+        let done = check(&[&a]);
+        assert!(done.code == 3 && done.err.contains("a/loop is a link to"), "{} {}", done.code, done.err);
+        assert!(!done.err.contains("permissions"), "{}", done.err);
+    }
+}
+
 fn labels(yes: usize, no: usize, abstain: usize, outcome: &Value) -> String {
     let label = |(number, label): (usize, &str)| json!({"id": format!("c{number}"), "route": "judge", "label": label});
     let all = [vec!["yes"; yes], vec!["no"; no], vec!["abstain"; abstain]].concat();
@@ -74,6 +112,13 @@ fn one_bad_file_stops_no_import() {
     assert_eq!(parthack(&["import", "openai", &bad, "--summary"]).code, 3);
     assert_eq!(parthack(&["import", "openai", "no-such-file", "--summary"]).code, 3);
     assert!(works(&["import", "openai", &good, "--summary"]).out.contains("logs          1 of"));
+
+    // A summary as text says each refusal once, and which files it passed over, up to a number.
+    let names: Vec<String> = (10..35).map(|number| written(folder.path(), &format!("note-{number}.md"), "")).collect();
+    let text = works(&["import", "openai", &root, "--summary"]);
+    assert_eq!((text.out.matches("bad.jsonl").count(), text.err.as_str()), (1, ""), "{}{}", text.out, text.err);
+    let listed = names.iter().filter(|name| text.out.contains(&format!("passed over   {name}\n"))).count();
+    assert!(listed == 20 && text.out.contains("passed over   5 more"), "{}", text.out);
 
     let lines = works(&["import", "openai", &good]).out;
     let log: Value = serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");

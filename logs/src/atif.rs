@@ -262,17 +262,25 @@ pub(crate) fn belongs_to_another(path: &Path) -> bool {
         && input::is_file(&path.with_file_name("trajectory.json"))
 }
 
-/// Keeps the first of two facts; warns where both are there and differ.
+/// One name for a model that two places name: where one has the provider in front of what the other says, the fuller one; else the first,
+/// with a warning if they differ.
 pub(crate) fn agree(build: &mut Builder, first: Option<Fact>, second: Option<Fact>) -> Option<Fact> {
     let (Some(first), Some(second)) = (&first, &second) else { return first.or(second) };
-    let bare = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase();
-    if bare(&first.value) != bare(&second.value) {
-        let found = format!("{} here, {} elsewhere", second.value, first.value);
-        let at = match &second.source {
-            crate::log::FactSource::Field(at) => Some(at.clone()),
-            _ => None,
-        };
-        build.warn_at(WarningCode::ModelContradicted, at, found);
+    let is_fuller = |fuller: &str, name: &str| {
+        let front = fuller.to_lowercase();
+        front.strip_suffix(&name.to_lowercase()).is_some_and(|front| front.is_empty() || front.ends_with('/'))
+    };
+    if is_fuller(&first.value, &second.value) {
+        return Some(first.clone());
     }
+    if is_fuller(&second.value, &first.value) {
+        return Some(second.clone());
+    }
+    let found = format!("{} here, {} elsewhere", second.value, first.value);
+    let at = match &second.source {
+        crate::log::FactSource::Field(at) => Some(at.clone()),
+        _ => None,
+    };
+    build.warn_at(WarningCode::ModelContradicted, at, found);
     Some(first.clone())
 }

@@ -87,22 +87,24 @@ pub(crate) fn note_path(log: &mut Log, told: Condition) {
     }
 }
 
+/// The conditions that fields of this object tell, each with its pointer.
+pub(crate) fn told(node: &Node<'_, '_>) -> Vec<(Condition, String)> {
+    let words = ["condition", "skill_condition", "skills_condition", "skill_mode"].iter().filter_map(|key| {
+        let field = node.get(key)?;
+        Some((condition_of(field.str()?)?, field.pointer))
+    });
+    let flags = [("with_skill", true), ("with_skills", true), ("no_skills", false)].iter().filter_map(|(key, yes)| {
+        let condition = if node.bool(key)? == *yes { Condition::WithSkill } else { Condition::WithoutSkill };
+        Some((condition, format!("{}/{key}", node.pointer)))
+    });
+    words.chain(flags).collect()
+}
+
 /// Notes the condition that a field of this object tells.
 pub(crate) fn note_fields(build: &mut Builder, node: &Node<'_, '_>) {
-    for key in ["condition", "skill_condition", "skills_condition", "skill_mode"] {
-        if let Some(field) = node.get(key)
-            && let Some(condition) = field.str().and_then(condition_of)
-        {
-            let at = build.at(&field.pointer);
-            note(build, condition, FactSource::Field(at));
-        }
-    }
-    for (key, yes) in [("with_skill", true), ("with_skills", true), ("no_skills", false)] {
-        if let Some(value) = node.bool(key) {
-            let condition = if value == yes { Condition::WithSkill } else { Condition::WithoutSkill };
-            let at = build.at(&format!("{}/{key}", node.pointer));
-            note(build, condition, FactSource::Field(at));
-        }
+    for (condition, pointer) in told(node) {
+        let at = build.at(&pointer);
+        note(build, condition, FactSource::Field(at));
     }
 }
 
@@ -133,24 +135,65 @@ pub(crate) fn note_stated(build: &mut Builder, node: &Node<'_, '_>) {
     }
 }
 
-fn stated_outcome(build: &Builder, node: &Node<'_, '_>) -> Option<Outcome> {
-    for key in ["resolved", "passed", "success", "is_resolved"] {
-        if let Some(value) = node.bool(key) {
-            return Some(of_bool(value, build.at(&format!("{}/{key}", node.pointer))));
+/// The verdict that an object states: the first of its fields that is a plain yes or no, or a reward. Fields that are neither are warned of.
+fn stated_outcome(build: &mut Builder, node: &Node<'_, '_>) -> Option<Outcome> {
+    let (mut decided, mut open) = (None::<Outcome>, Vec::new());
+    for key in ["resolved", "passed", "success", "is_resolved", "outcome", "verdict", "result", "reward", "score"] {
+        if decided.is_some() && matches!(key, "reward" | "score") {
+            // Beside a verdict, a reward may be partial.
+            break;
+        }
+        let Some(field) = node.get(key) else { continue };
+        let Some(text) = field.scalar() else {
+            // An object of several rewards, or of details, is no verdict and claims to be none.
+            continue;
+        };
+        let is_count = key == "passed" && ["failed", "total", "errors"].iter().any(|key| node.get(key).is_some());
+        let outcome = match yes_or_no(&text).filter(|_| !is_count) {
+            Some(yes) => {
+                let verdict = if yes { Verdict::Pass } else { Verdict::Fail };
+                Outcome { verdict, reward: Some(text), source: Some(build.at(&field.pointer)), reason: None }
+            }
+            None if is_count => undecided(build, &field, &text, "counts tests"),
+            None if matches!(key, "reward" | "score") => Outcome::of_reward(&text, build.at(&field.pointer)),
+            // A result may be anything that a run brought forth.
+            None if key == "result" => continue,
+            None => undecided(build, &field, &text, "is neither yes nor no"),
+        };
+        if outcome.verdict == Verdict::None {
+            open.push(outcome);
+        } else if decided.is_none() {
+            decided = Some(outcome);
         }
     }
-    for key in ["outcome", "verdict", "result"] {
-        let Some(word) = node.text(key) else { continue };
-        let at = build.at(&format!("{}/{key}", node.pointer));
-        match word.to_lowercase().as_str() {
-            "pass" | "passed" | "success" | "resolved" => return Some(of_bool(true, at)),
-            "fail" | "failed" | "failure" | "unresolved" => return Some(of_bool(false, at)),
-            _ => {}
-        }
+    let Some(decided) = decided else {
+        let first = (!open.is_empty()).then(|| open.remove(0));
+        warn_of(build, open);
+        return first;
+    };
+    warn_of(build, open);
+    Some(decided)
+}
+
+fn undecided(build: &Builder, field: &Node<'_, '_>, text: &str, why: &str) -> Outcome {
+    let reason = format!("{:?} {why}", crate::json::shorten(text));
+    let source = Some(build.at(&field.pointer));
+    Outcome { verdict: Verdict::None, reward: Some(text.to_owned()), source, reason: Some(reason) }
+}
+
+fn warn_of(build: &mut Builder, open: Vec<Outcome>) {
+    for outcome in open {
+        build.warn_at(WarningCode::RewardNotBinary, outcome.source, outcome.reason.unwrap_or_default());
     }
-    let reward = node.get("reward").or_else(|| node.get("score"))?;
-    let text = reward.scalar()?;
-    Some(Outcome::of_reward(&text, build.at(&reward.pointer)))
+}
+
+/// What a word, a flag or a number says where only yes and no are meant.
+fn yes_or_no(text: &str) -> Option<bool> {
+    match text.trim().to_lowercase().as_str() {
+        "true" | "yes" | "1" | "1.0" | "pass" | "passed" | "success" | "resolved" => Some(true),
+        "false" | "no" | "0" | "0.0" | "fail" | "failed" | "failure" | "unresolved" => Some(false),
+        _ => None,
+    }
 }
 
 /// The verdict of a yes or no.

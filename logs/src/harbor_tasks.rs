@@ -1,5 +1,5 @@
 //! Task folders of Harbor, SkillsBench (`task.toml`, `instruction.md`, `tests/`) and of the older Terminal-Bench
-//! (`task.yaml` with the instruction in it, `run-tests.sh`, `tests/`). Solutions are never read.
+//! (`task.yaml` with the instruction or several `descriptions` in it, `run-tests.sh`, `tests/`). Solutions are never read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,6 +48,8 @@ struct Draft {
     folder: PathBuf,
     instruction: Vec<Piece>,
     facts: BTreeMap<String, String>,
+    /// Names of the steps in the order of `task.toml`, where it lists them.
+    steps: Option<Vec<String>>,
     verifier: Vec<VerifierFile>,
     tests: Vec<NamedTest>,
     files: Vec<Arc<str>>,
@@ -68,6 +70,7 @@ pub(crate) fn open(path: &Path) -> Result<Items, Fault> {
         folder: folder.clone(),
         instruction: Vec::new(),
         facts: BTreeMap::new(),
+        steps: None,
         verifier: Vec::new(),
         tests: Vec::new(),
         files: Vec::new(),
@@ -81,7 +84,7 @@ pub(crate) fn open(path: &Path) -> Result<Items, Fault> {
             draft.warnings.push(WarningCode::TaskPartMissing, Some(at), "no task.toml");
         }
     }
-    let steps = steps_of(&folder);
+    let steps = draft.step_folders();
     draft.read_instruction(&folder.join("instruction.md"))?;
     for step in &steps {
         draft.read_instruction(&step.join("instruction.md"))?;
@@ -95,12 +98,21 @@ pub(crate) fn open(path: &Path) -> Result<Items, Fault> {
     Ok(input::one(Found::Task(Box::new(draft.finish()))))
 }
 
-/// Folders of the steps of a task that has several, by name.
-fn steps_of(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder.join("steps")).into_iter().flatten().flatten();
-    let mut steps: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|step| step.is_dir()).collect();
-    steps.sort();
-    steps
+/// A name as people order it: runs of digits by their value, so that `step-2` comes before `step-10`; digits come before words.
+fn natural(name: &str) -> Vec<(bool, usize, String)> {
+    let mut parts: Vec<(bool, usize, String)> = Vec::new();
+    for character in name.chars() {
+        let is_word = !character.is_ascii_digit();
+        match parts.last_mut() {
+            Some((of_words, _, text)) if *of_words == is_word => text.push(character),
+            _ => parts.push((is_word, 0, character.to_string())),
+        }
+    }
+    for (_, length, text) in parts.iter_mut().filter(|(is_word, ..)| !*is_word) {
+        *text = text.trim_start_matches('0').to_owned();
+        *length = text.len();
+    }
+    parts
 }
 
 fn place(file: &Arc<str>, line: Option<usize>, pointer: &str) -> Provenance {
@@ -114,6 +126,29 @@ impl Draft {
         file
     }
 
+    /// Folders of the steps of a task that has several: in the order in which `task.toml` lists them; without a list, by name.
+    fn step_folders(&mut self) -> Vec<PathBuf> {
+        let root = self.folder.join("steps");
+        let entries = fs::read_dir(&root).into_iter().flatten().flatten();
+        let mut found: Vec<String> = entries
+            .filter(|entry| entry.path().is_dir())
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        found.sort_by_cached_key(|name| (natural(name), name.clone()));
+        let Some(listed) = self.steps.take() else { return found.iter().map(|name| root.join(name)).collect() };
+        let at = place(&input::shown(&root), None, "");
+        for name in listed.iter().filter(|name| !found.contains(name)) {
+            let missing = format!("the step {name:?} without a folder");
+            self.warnings.push(WarningCode::TaskPartMissing, Some(at.clone()), missing);
+        }
+        for name in found.iter().filter(|name| !listed.contains(name)) {
+            let unlisted = format!("steps/{name}, which is none of the steps in task.toml");
+            self.warnings.push(WarningCode::TaskPartUnlisted, Some(at.clone()), unlisted);
+        }
+        // Only what the walk found: a name in a file is no way out of the folder.
+        listed.iter().filter(|name| found.contains(name)).map(|name| root.join(name)).collect()
+    }
+
     fn read_toml(&mut self, path: &Path) -> Result<(), Fault> {
         self.add(path);
         let text = input::read_text(path)?;
@@ -125,6 +160,10 @@ impl Draft {
             let found = error.message().replace('\n', " ");
             Fault::new(RefusalCode::Syntax, Place::Text { line, column, pointer: String::new() }, found, "TOML")
         })?;
+        self.steps = table.get("steps").and_then(toml::Value::as_array).map(|steps| {
+            let name = |step: &toml::Value| step.get("name").or(Some(step))?.as_str().map(str::to_owned);
+            steps.iter().filter_map(name).collect()
+        });
         flatten(&mut self.facts, "", &toml::Value::Table(table), 0);
         Ok(())
     }
@@ -149,10 +188,49 @@ impl Draft {
         for entry in yaml::top_level(&text)? {
             if entry.key == "instruction" {
                 let at = place(&file, Some(entry.line), "/instruction");
-                self.instruction.push(Piece { text: entry.value, at });
+                // The one instruction of a task comes before descriptions of several.
+                self.instruction = vec![Piece { text: entry.value, at }];
+            } else if entry.key == "descriptions" && !entry.rows.is_empty() {
+                self.read_descriptions(&entry.rows, &file)?;
             } else {
                 self.facts.insert(entry.key, entry.value);
             }
+        }
+        Ok(())
+    }
+
+    /// The instruction of a task that is described several times: the one with the key `base`, which is what the harness takes unless it
+    /// is told otherwise, or the only one. The others are kept as facts.
+    fn read_descriptions(&mut self, rows: &[yaml::Row], file: &Arc<str>) -> Result<(), Fault> {
+        const BASE: &str = "base";
+        let described: Vec<(usize, &str, &str, usize)> = rows
+            .iter()
+            .enumerate()
+            .filter_map(|(index, row)| {
+                let of = |wanted: &str| row.iter().find(|(key, ..)| key == wanted);
+                let (_, text, line) = of("description")?;
+                Some((index, of("key").map_or("", |(_, key, _)| key.as_str()), text.as_str(), *line))
+            })
+            .collect();
+        let chosen = match described.as_slice() {
+            [] => {
+                let found = "descriptions without a text";
+                return Err(Fault::at(RefusalCode::WrongShape, "/descriptions", found, "a key and a description each"));
+            }
+            [one] => one,
+            several => several.iter().find(|(_, key, ..)| *key == BASE).ok_or_else(|| {
+                let keys: Vec<&str> = several.iter().map(|(_, key, ..)| *key).collect();
+                let found = format!("the descriptions {}", keys.join(", "));
+                Fault::at(RefusalCode::WrongShape, "/descriptions", found, "one with the key base")
+            })?,
+        };
+        for (_, key, text, _) in described.iter().filter(|other| *other != chosen) {
+            self.facts.insert(format!("descriptions.{key}"), (*text).to_owned());
+        }
+        let (index, _, text, line) = chosen;
+        if self.instruction.is_empty() {
+            let at = place(file, Some(*line), &format!("/descriptions/{index}/description"));
+            self.instruction.push(Piece { text: (*text).to_owned(), at });
         }
         Ok(())
     }

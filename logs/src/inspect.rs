@@ -30,7 +30,8 @@ struct Header {
     harness: Option<Fact>,
     version: Option<Fact>,
     run: Option<Fact>,
-    condition: Option<(Condition, FactSource)>,
+    /// Every condition that is told; the first counts, and one that differs is warned of.
+    conditions: Vec<(Condition, FactSource)>,
     /// Set where the run did not end well.
     status: Option<(Provenance, String)>,
     repeated_members: bool,
@@ -119,28 +120,24 @@ fn header(eval: &Node<'_, '_>, status: &str, file: &Arc<str>) -> Header {
         let value = node.scalar().filter(|text| !text.is_empty())?;
         Some(Fact { value, source: FactSource::Field(at(&node.pointer)) })
     };
-    let mut told = None;
+    let mut conditions = Vec::new();
     for keys in [&["metadata"][..], &["task_args"], &["solver_args"]] {
-        for key in ["condition", "skill_condition", "skills", "skill_mode"] {
-            let word = eval.path(keys).and_then(|node| node.get(key));
-            let found = word.as_ref().and_then(Node::str).and_then(condition::condition_of);
-            if let (Some(word), Some(condition), None) = (word, found, &told) {
-                told = Some((condition, FactSource::Field(at(&word.pointer))));
-            }
-        }
+        let Some(node) = eval.path(keys) else { continue };
+        let word = node.get("skills");
+        let skills = word.as_ref().and_then(|word| Some((condition::condition_of(word.str()?)?, word.pointer.clone())));
+        conditions.extend(condition::told(&node).into_iter().chain(skills));
     }
     for tag in eval.get("tags").map(|tags| tags.list()).unwrap_or_default() {
-        if let (Some(condition), None) = (tag.str().and_then(condition::condition_of), &told) {
-            told = Some((condition, FactSource::Field(at(&tag.pointer))));
-        }
+        conditions.extend(tag.str().and_then(condition::condition_of).map(|told| (told, tag.pointer.clone())));
     }
+    let conditions = conditions.into_iter().map(|(told, pointer)| (told, FactSource::Field(at(&pointer)))).collect();
     Header {
         suite: fact(&["task"]),
         model: fact(&["model"]).filter(|model| model.value != "none/none"),
         harness: fact(&["solver"]),
         version: fact(&["packages", "inspect_ai"]),
         run: fact(&["eval_id"]).or_else(|| fact(&["run_id"])),
-        condition: told,
+        conditions,
         status: (status != "success").then(|| (at("/status"), format!("the status {status:?}"))),
         repeated_members: false,
         version_of_format: None,
@@ -207,7 +204,7 @@ fn identify(build: &mut Builder, node: &Node<'_, '_>, header: &Header) -> Result
         build.identity.harness.clone_from(&header.harness);
     }
     build.identity.harness_version.clone_from(&header.version);
-    if let Some((condition, source)) = &header.condition {
+    for (condition, source) in &header.conditions {
         condition::note(build, *condition, source.clone());
     }
     Ok(())

@@ -80,7 +80,7 @@ pub struct Identity {
     pub harness: Option<Fact>,
     /// Its version.
     pub harness_version: Option<Fact>,
-    /// The model.
+    /// The model, with who serves it in front where a file says so: `provider/model`, whether it is said in one field or in two.
     pub model: Option<Fact>,
     /// The condition.
     pub condition: Condition,
@@ -134,10 +134,15 @@ impl Outcome {
         Outcome { verdict: Verdict::None, reward: None, source: None, reason: Some(reason.into()) }
     }
 
-    /// The verdict of a reward: 1 passes, 0 fails, anything else is no binary verdict.
+    /// The verdict of a reward: 1 and true pass, 0 and false fail, anything else is no binary verdict.
     #[must_use]
     pub fn of_reward(reward: &str, source: Provenance) -> Outcome {
-        let (verdict, reason) = match reward.trim().parse::<f64>() {
+        let number = match reward.trim().to_lowercase().as_str() {
+            "true" => Ok(1.0),
+            "false" => Ok(0.0),
+            other => other.parse::<f64>(),
+        };
+        let (verdict, reason) = match number {
             Ok(value) if (value - 1.0).abs() <= 1e-6 => (Verdict::Pass, None),
             Ok(value) if value.abs() <= 1e-6 => (Verdict::Fail, None),
             Ok(_) => (Verdict::None, Some(format!("the reward {} is neither 0 nor 1", reward.trim()))),
@@ -324,6 +329,8 @@ pub enum WarningCode {
     CompanionUnreadable,
     /// Parts of a task folder that should be there and are not.
     TaskPartMissing,
+    /// A part of a task folder that the task does not list, and that was left out.
+    TaskPartUnlisted,
     /// A task of the same name with other contents came before.
     TaskDiffers,
     /// Trajectories of sub-agents that are embedded in this one and are not among its steps.

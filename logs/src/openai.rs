@@ -87,10 +87,14 @@ fn conversation(node: &Node<'_, '_>, notes: Notes, file: &Arc<str>, line: Option
     }
     build.notes(notes);
     if node.is_object() {
-        condition::note_stated(&mut build, node);
-        for key in ["metadata", "info", "request"] {
-            if let Some(inner) = node.get(key) {
-                condition::note_stated(&mut build, &inner);
+        // The object itself, then the request that it may hold, whatever that is wrapped in; each may have its own metadata.
+        for keys in [&[][..], &["request"], &["body"], &["request", "body"]] {
+            let Some(outer) = node.path(keys) else { continue };
+            condition::note_stated(&mut build, &outer);
+            for key in ["metadata", "info"] {
+                if let Some(inner) = outer.get(key) {
+                    condition::note_stated(&mut build, &inner);
+                }
             }
         }
     }

@@ -103,6 +103,14 @@ fn fact(file: &Arc<str>, node: Option<Node<'_, '_>>) -> Option<Fact> {
     Some(Fact { value, source: FactSource::Field(place(file, &node.pointer)) })
 }
 
+/// A model that is told in two fields, as other files tell it in one: `provider/name`.
+fn served_model(file: &Arc<str>, info: &Node<'_, '_>) -> Option<Fact> {
+    let name = fact(file, info.get("name"))?;
+    let Some(provider) = fact(file, info.get("provider")) else { return Some(name) };
+    let is_there = name.value.strip_prefix(&provider.value).is_some_and(|rest| rest.starts_with('/'));
+    Some(if is_there { name } else { Fact { value: format!("{}/{}", provider.value, name.value), ..name } })
+}
+
 /// The text of a companion file that is there.
 fn companion(build: &mut Builder, path: &Path) -> Option<(Arc<str>, String)> {
     if !input::is_file(path) {
@@ -181,7 +189,7 @@ fn from_result(build: &mut Builder, file: &Arc<str>, result: &Node<'_, '_>, rewa
     if let Some(version) = fact(file, result.path(&["agent_info", "version"])) {
         build.identity.harness_version = Some(version);
     }
-    let model = fact(file, result.path(&["agent_info", "model_info", "name"]));
+    let model = result.path(&["agent_info", "model_info"]).and_then(|info| served_model(file, &info));
     build.identity.model = agree(build, model, build.identity.model.clone());
     let verifier = result.get("verifier_result");
     let stated = verifier

@@ -1,5 +1,5 @@
-//! The top level of a YAML mapping: keys with scalars, and with flat lists of scalars. That is all that task files need, and
-//! reading events rather than building documents leaves no room for aliases that multiply.
+//! The top level of a YAML mapping: keys with scalars, with flat lists of scalars, and with lists of flat mappings. That is all that task
+//! files need, and reading events rather than building documents leaves no room for aliases that multiply.
 
 use parthack_env::input::Place;
 use yaml_rust2::parser::{Event, Parser};
@@ -13,7 +13,12 @@ pub(crate) struct Entry {
     pub(crate) value: String,
     /// From 1.
     pub(crate) line: usize,
+    /// The mappings of a list of such: their keys with scalars.
+    pub(crate) rows: Vec<Row>,
 }
+
+/// Keys and scalars of a mapping in a list, each with the line of its key.
+pub(crate) type Row = Vec<(String, String, usize)>;
 
 #[derive(Default)]
 struct Reader {
@@ -21,6 +26,9 @@ struct Reader {
     depth: usize,
     key: Option<(String, usize)>,
     items: Option<Vec<String>>,
+    rows: Vec<Row>,
+    /// The key within a row that waits for its value.
+    row_key: Option<(String, usize)>,
     is_mapping: bool,
 }
 
@@ -58,9 +66,14 @@ impl Reader {
             Event::MappingStart(..) => {
                 self.is_mapping |= self.depth == 0;
                 self.depth += 1;
+                self.row_key = None;
+                if self.depth == 3 && self.items.is_some() {
+                    self.rows.push(Row::new());
+                }
             }
             Event::SequenceStart(..) => {
                 self.depth += 1;
+                self.row_key = None;
                 if self.depth == 2 && self.is_mapping {
                     self.items = Some(Vec::new());
                 }
@@ -71,16 +84,25 @@ impl Reader {
                     && let Some((key, line)) = self.key.take()
                     && let Some(items) = self.items.take()
                 {
-                    self.entries.push(Entry { key, value: items.join(", "), line });
+                    let rows = std::mem::take(&mut self.rows);
+                    self.entries.push(Entry { key, value: items.join(", "), line, rows });
                 }
             }
             Event::Scalar(value, ..) if self.depth == 1 => match self.key.take() {
                 None => self.key = Some((value, line)),
-                Some((key, line)) => self.entries.push(Entry { key, value, line }),
+                Some((key, line)) => self.entries.push(Entry { key, value, line, rows: Vec::new() }),
             },
             Event::Scalar(value, ..) if self.depth == 2 => {
                 if let Some(items) = &mut self.items {
                     items.push(value);
+                }
+            }
+            Event::Scalar(value, ..) if self.depth == 3 && self.items.is_some() => {
+                if let Some(row) = self.rows.last_mut() {
+                    match self.row_key.take() {
+                        None => self.row_key = Some((value, line)),
+                        Some((key, line)) => row.push((key, value, line)),
+                    }
                 }
             }
             _ => {}
@@ -101,6 +123,16 @@ mod tests {
             seen,
             [("instruction", "Do this.\n\nThen that."), ("difficulty", "easy"), ("tags", "a, b"), ("last", "3")]
         );
+        let rows = top_level(
+            "d:\n- key: base\n  text: |-\n    One.\n    Two.\n  more: {x: [1]}\n- {key: hard, n: 2}\n- 3\ne: 4\n",
+        );
+        let rows = rows.expect("sound");
+        let of_row = |row: &Row| row.iter().map(|(key, value, _)| format!("{key}={value}")).collect::<Vec<_>>();
+        assert_eq!(
+            rows[0].rows.iter().map(of_row).collect::<Vec<_>>(),
+            [["key=base", "text=One.\nTwo."], ["key=hard", "n=2"]]
+        );
+        assert_eq!((rows[0].value.as_str(), rows[1].value.as_str(), rows[1].rows.len()), ("3", "4", 0));
         assert!(top_level("a: &x [1]\nb: *x\n").is_err(), "aliases are refused");
         assert!(top_level(&"- ".repeat(50_000)).is_err(), "nesting is bounded");
         assert!(top_level(&format!("a: {}", "[".repeat(50_000))).is_err());

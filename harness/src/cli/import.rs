@@ -10,10 +10,17 @@ use serde_json::json;
 use crate::cli::{Output, ReportFormat};
 use crate::failure::{Exit, Failure};
 
+/// Files that were passed over and are listed in a summary as text.
+const MOST_LISTED: usize = 20;
+
 /// Read logs and tasks of other programs
 ///
 /// PATH is a file, or a folder that is walked for files of the kind. Without --summary, each log and each task is a line of JSON
 /// on standard output. A file that can't be read is refused with its place and the reason, and the rest goes on.
+///
+/// Duplicates are dropped and counted. Two logs are duplicates if suite, task, harness, model and run id agree as far as their files state them,
+/// and the condition, the outcome with its reward, and every step. Where a file lies, what only its path tells, and ids of calls make no difference.
+/// Two tasks are duplicates if id, instruction, verifier and named tests agree. docs/formats.md says it in full.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  parthack import tau2 results.json --summary")]
 pub(super) struct Args {
@@ -41,6 +48,8 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
             Ok(_) if args.summary => {}
             Ok(Imported::Log(log)) => line(out, &json!({ "log": log }))?,
             Ok(Imported::Task(task)) => line(out, &json!({ "task": task }))?,
+            // The summary as text lists them.
+            Err(_) if args.summary && args.format == ReportFormat::Text => {}
             Err(refusal) => eprintln!("refused: {refusal}"),
         }
     }
@@ -94,6 +103,12 @@ fn text(summary: &Summary, out: &mut Output) -> io::Result<()> {
     for refused in &summary.refused {
         let (file, place, found, expected) = (&refused.file, &refused.place, &refused.found, &refused.expected);
         writeln!(out, "refused       {}: {file}, {place}: found {found}, expected {expected}", word(&refused.code))?;
+    }
+    for file in summary.passed_over.iter().take(MOST_LISTED) {
+        writeln!(out, "passed over   {file}")?;
+    }
+    if let Some(more) = summary.passed_over.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
+        writeln!(out, "passed over   {more} more; --format json lists all")?;
     }
     Ok(())
 }

@@ -21,6 +21,7 @@ pub mod controls;
 pub mod folder;
 pub mod judging;
 pub mod logs;
+pub mod matching;
 pub mod pipeline;
 pub mod render;
 pub mod task;

@@ -35,7 +35,11 @@ pub(super) struct Args {
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Analysis")]
 pub(super) struct AnalysisArgs {
-    /// What people said: a CSV file with the columns annotator, kind, log, other, item, value
+    /// What people said of judged logs: a CSV file with the columns annotator, kind, log, other, item, value
+    ///
+    /// One row is one thing that one person said: kind is rating (value 0 to 10), preference (other is the second log; first, second or neither) or
+    /// criterion (item is the checklist item's id; yes, no or abstain). A log is named by its content hash, the first digits of it, or its run id.
+    /// The section "Annotations" of docs/formats.md has the whole schema with an example.
     #[arg(long, value_name = "FILE")]
     annotations: Option<PathBuf>,
     /// Take annotations of tasks that only one person annotated too

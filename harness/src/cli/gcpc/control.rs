@@ -8,7 +8,7 @@ use parthack_gcpc::records::Variant;
 use parthack_logs::Kind;
 
 use super::analyze::{AnalysisArgs, print_tables};
-use super::judge::{LogArgs, SettingArgs, judge_logs};
+use super::judge::{LogArgs, MatchArgs, SettingArgs, judge_logs};
 use super::{existing, pipeline, say_spent};
 use crate::cli::Output;
 use crate::cli::models::ClientArgs;
@@ -75,6 +75,8 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=20))]
     passes: u32,
     #[command(flatten)]
+    matching: MatchArgs,
+    #[command(flatten)]
     setting: SettingArgs,
     #[command(flatten)]
     analysis: AnalysisArgs,
@@ -93,6 +95,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         Control::ForcedVerdict => logs.is_some(),
         _ => true,
     };
+    let mut judged = None;
     if asks {
         let _lock = folder.open()?;
         let pipeline = pipeline(&args.client, &folder)?;
@@ -110,18 +113,20 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
                     let works = idle_works(&bench);
                     bench.judge(&works, threads)?;
                     if let Some(logs) = &logs {
-                        judge_logs(&mut bench, logs, threads, |_, identity, view| {
+                        let report = judge_logs(&mut bench, logs, &args.matching, threads, |_, identity, view| {
                             Ok(vec![work_without_evidence(identity, view)])
                         })?;
+                        judged = Some(report);
                     }
                 }
                 (Control::EvidenceReplacement, Some(logs)) => {
-                    judge_logs(&mut bench, logs, threads, |bench, identity, view| {
+                    let report = judge_logs(&mut bench, logs, &args.matching, threads, |bench, identity, view| {
                         replacement_works(&pipeline, bench, &primary, identity, view, seed)
                     })?;
+                    judged = Some(report);
                 }
                 (control, Some(logs)) => {
-                    judge_logs(&mut bench, logs, threads, |_, identity, view| {
+                    let report = judge_logs(&mut bench, logs, &args.matching, threads, |_, identity, view| {
                         let work = |variant: Variant, pass: u32| Work {
                             identity: identity.clone(),
                             view: view.clone(),
@@ -135,6 +140,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
                             _ => vec![work(Variant::Primary {}, 1)],
                         })
                     })?;
+                    judged = Some(report);
                 }
                 _ => {}
             }
@@ -144,5 +150,7 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let wanted: Vec<String> = args.control.tables().iter().map(|id| (*id).to_owned()).collect();
     print_tables(&folder, &args.analysis, &wanted, out)?;
     out.flush()?;
+    // The tables stand either way; that no log had a part in them is a failure.
+    judged.map_or(Ok(()), |report| report.need_a_checklist())?;
     Ok(Exit::Done)
 }

@@ -17,11 +17,13 @@ use crate::cli::{Output, ReportFormat};
 use crate::failure::{Exit, Failure};
 use crate::gcpc::judging::{Bench, Method, Work};
 use crate::gcpc::logs::{identity, view};
+use crate::gcpc::matching::{Matcher, Names};
 use crate::run::error::RunError;
 
 /// Judge logs by the frozen checklists
 ///
-/// Logs are matched to checklists by their task. Each judgement is kept as soon as it is made, and none is made twice: a start that was stopped goes
+/// Logs are matched to checklists by their task: by the same name, else by the same id without the suite, where one checklist alone has it; --map
+/// says it where names differ. Each judgement is kept as soon as it is made, and none is made twice: a start that was stopped goes
 /// on with the same command.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -33,6 +35,8 @@ pub(super) struct Args {
     folder: PathBuf,
     #[command(flatten)]
     logs: LogArgs,
+    #[command(flatten)]
+    matching: MatchArgs,
     /// How logs are scored: gcpc, holistic, generic-checklist, tick, tick-trajectory
     #[arg(long, value_delimiter = ',', default_value = "gcpc", value_name = "METHODS")]
     methods: Vec<String>,
@@ -57,6 +61,14 @@ pub(super) struct LogArgs {
     /// A file or a folder of logs
     #[arg(value_name = "PATH")]
     pub(super) path: PathBuf,
+}
+
+/// Which checklist a log is judged by.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct MatchArgs {
+    /// Judge logs of LOGTASK (with its suite or without) by the checklist of CHECKLIST; may be given several times
+    #[arg(long, value_name = "LOGTASK=CHECKLIST")]
+    map: Vec<String>,
 }
 
 /// How items are asked about.
@@ -90,6 +102,9 @@ pub(super) struct Report {
     without_task: usize,
     /// Those whose task has no frozen checklist.
     without_checklist: usize,
+    /// Names of the frozen checklists, as a message lists them.
+    #[serde(skip)]
+    frozen: String,
     /// Files that were refused.
     refused: usize,
     /// Judgements made now.
@@ -110,7 +125,8 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         bench.prepare(*method)?;
     }
     let passes = args.passes;
-    let report = judge_logs(&mut bench, &args.logs, args.client.concurrency as usize, |_, identity, view| {
+    let threads = args.client.concurrency as usize;
+    let report = judge_logs(&mut bench, &args.logs, &args.matching, threads, |_, identity, view| {
         let work = |method: Method, pass: u32| Work {
             identity: identity.clone(),
             view: view.clone(),
@@ -121,7 +137,26 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
         Ok(methods.iter().flat_map(|method| (1..=passes).map(move |pass| work(*method, pass))).collect())
     });
     say_spent(&pipeline);
-    print(&report?, args.format, &args.client, out)
+    let report = report?;
+    let exit = print(&report, args.format, &args.client, out)?;
+    out.flush()?;
+    report.need_a_checklist()?;
+    Ok(exit)
+}
+
+impl Report {
+    /// Fails where every log was left out.
+    pub(super) fn need_a_checklist(&self) -> Result<(), Failure> {
+        let Report { logs, without_task, without_checklist, frozen, .. } = self;
+        if without_task + without_checklist < *logs {
+            return Ok(());
+        }
+        let message = format!(
+            "nothing was judged: of {logs} logs {without_task} say no task, and {without_checklist} are of tasks without a frozen checklist\n\
+             hint: frozen are {frozen}; --map LOGTASK=CHECKLIST says that two names are one task"
+        );
+        Err(Failure::Other { exit: Exit::Input, message, source: None })
+    }
 }
 
 fn methods(words: &[String]) -> Result<Vec<Method>, Failure> {
@@ -139,6 +174,7 @@ fn methods(words: &[String]) -> Result<Vec<Method>, Failure> {
 pub(super) fn judge_logs<'w>(
     bench: &mut Bench<'_>,
     logs: &LogArgs,
+    matching: &MatchArgs,
     threads: usize,
     mut works_of: impl FnMut(
         &Bench<'_>,
@@ -147,7 +183,9 @@ pub(super) fn judge_logs<'w>(
     ) -> Result<Vec<Work>, RunError>
     + 'w,
 ) -> Result<Report, Failure> {
-    let mut report = Report::default();
+    let names = Names::new(bench.checklists().keys().map(|name| (name.as_str(), bench.tasks().get(name))));
+    let mut matcher = Matcher::new(names, &matching.map)?;
+    let mut report = Report { frozen: matcher.listed(), ..Report::default() };
     let mut batch = Vec::new();
     let mut unknown = BTreeMap::<String, usize>::new();
     let mut said = Instant::now();
@@ -174,15 +212,19 @@ pub(super) fn judge_logs<'w>(
             }
         };
         report.logs += 1;
-        let Some(identity) = identity(&log) else {
+        let Some(mut identity) = identity(&log) else {
             report.without_task += 1;
             continue;
         };
-        if !bench.checklists().contains_key(&identity.task) {
+        let checklist = matcher.find(&identity.task)?;
+        matcher.take_notes().iter().for_each(|note| eprintln!("note: {note}"));
+        let Some(checklist) = checklist else {
             report.without_checklist += 1;
             *unknown.entry(identity.task).or_default() += 1;
             continue;
-        }
+        };
+        // One task has one name in the ledger, whatever its logs call it.
+        identity.task = checklist;
         batch.extend(works_of(bench, &identity, &view(&log))?);
         if batch.len() >= 4 * threads.max(1) {
             judge(bench, &mut batch, &mut report)?;
@@ -192,6 +234,7 @@ pub(super) fn judge_logs<'w>(
     for (task, count) in unknown.iter().take(MOST_NAMED) {
         eprintln!("no frozen checklist of {task}: {count} logs left out");
     }
+    matcher.unused().iter().for_each(|entry| eprintln!("note: --map {entry}: no log of that task"));
     if report.logs == 0 {
         return Err(nothing(&logs.path));
     }
@@ -216,7 +259,7 @@ pub(super) fn print(
     client: &ClientArgs,
     out: &mut Output,
 ) -> Result<Exit, Failure> {
-    let Report { logs, without_task, without_checklist, refused, made, there, without_verdict } = report;
+    let Report { logs, without_task, without_checklist, refused, made, there, without_verdict, frozen: _ } = report;
     if format == ReportFormat::Json {
         out.json(report)?;
     } else {

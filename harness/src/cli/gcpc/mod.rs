@@ -8,6 +8,7 @@ mod judge;
 mod score;
 mod source;
 mod synthesize;
+mod verifier_files;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! Where a task's instruction and verifier come from.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use parthack_env::input::{InputError, Place};
@@ -10,8 +9,10 @@ use parthack_gcpc::gates::{self, Options, Report};
 use parthack_gcpc::verifier::Verifier;
 use parthack_logs::{Imported, Kind, import};
 
+use super::verifier_files::verifier_files;
 use crate::failure::{Exit, Failure};
 use crate::gcpc::folder::GcpcFolder;
+use crate::gcpc::matching::{Meaning, Names, OWN_FILES, list_names};
 use crate::gcpc::task::{GcpcTask, TASK_FORMAT};
 use crate::locate::read_input;
 
@@ -87,16 +88,31 @@ fn choose(mut tasks: Vec<GcpcTask>, wanted: Option<&str>) -> Result<GcpcTask, Fa
         let message = format!("{} tasks, and nothing says which", tasks.len());
         return Err(Failure::usage(message, "name one with --task ID"));
     };
-    let found = tasks.iter().position(|task| is_named(task, wanted));
-    match found {
-        Some(index) => Ok(tasks.swap_remove(index)),
-        None => Err(Failure::usage(format!("no task {wanted:?}"), "name one with --task ID")),
-    }
+    let name = named(&tasks, wanted)?;
+    let found = tasks.iter().position(|task| task.task == name);
+    found.map(|index| tasks.swap_remove(index)).ok_or_else(|| Failure::Bug(format!("{name} is there and is not")))
 }
 
-/// Whether a task has a name: with its suite or without.
-pub(super) fn is_named(task: &GcpcTask, name: &str) -> bool {
-    task.task == name || task.task.rsplit('/').next() == Some(name)
+/// The task that a name means, with its suite or without.
+pub(super) fn named(tasks: &[GcpcTask], wanted: &str) -> Result<String, Failure> {
+    let names = Names::new(tasks.iter().map(|task| (task.task.as_str(), Some(task))));
+    match names.meaning(wanted) {
+        Meaning::Exact(name) => Ok(name),
+        Meaning::ById(name) => {
+            // A name without its suite is short for the one with it; any other difference is worth a word.
+            if !name.ends_with(&format!("/{wanted}")) {
+                eprintln!("note: {wanted} is taken for {name}, the only task of that id");
+            }
+            Ok(name)
+        }
+        Meaning::Several(found) => {
+            let message = format!("task {wanted:?} may be {}", list_names(&found));
+            Err(Failure::usage(message, format!("say which with --task {}", found[0])))
+        }
+        Meaning::Elsewhere(_) | Meaning::Nothing => {
+            Err(Failure::usage(format!("no task {wanted:?}"), format!("name one with --task ID: {}", names.listed())))
+        }
+    }
 }
 
 /// The tasks of a file or folder; files that can't be read are said on standard error.
@@ -120,40 +136,17 @@ pub(super) fn imported(kind: Kind, path: &Path) -> Result<Vec<GcpcTask>, Failure
 }
 
 fn from_files(name: String, instruction: &Path, verifier: &[PathBuf]) -> Result<GcpcTask, Failure> {
-    let mut files = BTreeMap::new();
-    for path in verifier {
-        if path.is_dir() {
-            collect(path, path, &mut files)?;
-        } else {
-            let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            files.insert(name, text(path)?);
-        }
-    }
     Ok(GcpcTask {
         format: TASK_FORMAT.to_owned(),
         task: name,
-        benchmark: "files".to_owned(),
+        benchmark: OWN_FILES.to_owned(),
         instruction: text(instruction)?,
-        verifier: files,
+        verifier: verifier_files(verifier)?,
     })
 }
 
-fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) -> Result<(), Failure> {
-    let fault =
-        |error| Failure::environment(format!("cannot read {}", folder.display()), error, "check its permissions");
-    for entry in fs::read_dir(folder).map_err(fault)? {
-        let path = entry.map_err(fault)?.path();
-        if path.is_dir() {
-            collect(root, &path, files)?;
-        } else if let (Ok(relative), Ok(text)) = (path.strip_prefix(root), text(&path)) {
-            // What is no text is no source.
-            files.insert(relative.to_string_lossy().replace('\\', "/"), text);
-        }
-    }
-    Ok(())
-}
-
-fn text(path: &Path) -> Result<String, Failure> {
+/// The text of a file.
+pub(super) fn text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(read_input(path)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::Input(InputError::new(Place::Byte(at), "bytes that are no UTF-8", "text").in_file(path))

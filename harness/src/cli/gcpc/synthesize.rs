@@ -1,5 +1,6 @@
 //! `parthack gcpc synthesize`: checklists from instructions and verifiers.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use parthack_gcpc::synthesis::Fate;
 use parthack_logs::Kind;
 use serde_json::{Value, json};
 
-use super::source::{imported, is_named};
+use super::source::{imported, named};
 use super::{pipeline, say_spent};
 use crate::cli::models::ClientArgs;
 use crate::cli::{Output, ReportFormat};
@@ -77,13 +78,8 @@ impl ItemArgs {
 pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     let options = args.items.options()?;
     let mut tasks = imported(args.kind, &args.path)?;
-    if let Some(unknown) = args.task.iter().find(|name| !tasks.iter().any(|task| is_named(task, name))) {
-        return Err(Failure::usage(
-            format!("no task {unknown:?} in {}", args.path.display()),
-            "leave --task out for all",
-        ));
-    }
-    tasks.retain(|task| args.task.is_empty() || args.task.iter().any(|name| is_named(task, name)));
+    let wanted: BTreeSet<String> = args.task.iter().map(|name| named(&tasks, name)).collect::<Result<_, _>>()?;
+    tasks.retain(|task| wanted.is_empty() || wanted.contains(&task.task));
     let folder = GcpcFolder::at(&args.out);
     let _lock = folder.open()?;
     let pipeline = pipeline(&args.client, &folder)?;
