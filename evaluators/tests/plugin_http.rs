@@ -26,6 +26,8 @@ enum Act {
     Wait,
     /// Sends without end and without a length.
     Flood,
+    /// Whole, with status 200, and then the connection is closed without a word.
+    AnswerAndHangUp(String),
 }
 
 fn fine(body: &str) -> Act {
@@ -123,6 +125,14 @@ impl Shared {
                     "HTTP/1.1 {status} X\r\nContent-Type: {content}\r\n{location}Content-Length: {length}\r\n\r\n{body}"
                 )?;
                 Ok(true)
+            }
+            Act::AnswerAndHangUp(body) => {
+                let length = body.len();
+                write!(
+                    stream,
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+                )?;
+                Ok(false)
             }
             Act::Cut => {
                 stream.write_all(
@@ -246,4 +256,17 @@ fn the_user_may_stop_the_work() {
     });
     let mut host = host(&server.url, PluginOptions { stop: Some(stop), ..options(1) });
     assert_eq!(told(&host.score(&slices(&payloads(3)))), ["stopped"; 3]);
+}
+
+/// A connection that a server closes behind its answer takes no later payload with it.
+#[test]
+fn a_server_that_closes_without_saying_so_loses_nothing() {
+    for workers in [1, 4] {
+        let server = Server::start(|_, _| Act::AnswerAndHangUp("{\"score\":0.5}".to_owned()));
+        let payloads = payloads(200);
+        let mut host = host(&server.url, options(workers));
+        let replies = host.score(&slices(&payloads));
+        assert_eq!(told(&replies), vec!["0.5"; 200], "{workers} workers");
+        assert_eq!(server.requests(), 200);
+    }
 }

@@ -246,3 +246,12 @@ fn nothing_to_score() {
     assert_eq!(host.score(&[]), []);
     assert!(!host.measure(&[], &[], 3).is_equal());
 }
+
+/// A program that answers full batches, and what is left when its input ends.
+#[test]
+fn what_is_left_of_a_batch_is_answered_at_the_end_of_the_input() {
+    let script = r#"echo '{"protocol":"parthack.evaluator/1","batch":8}'
+        n=0; flush() { while [ $n -gt 0 ]; do echo 0.5; n=$((n-1)); done; }
+        while IFS= read -r line; do n=$((n+1)); if [ $n -eq 8 ]; then flush; fi; done; flush"#;
+    check_shell(script, 21, &options, &["0.5"; 21]);
+}

@@ -134,31 +134,39 @@ fn a_hostile_program_costs_its_own_cells_alone() {
 #[test]
 fn a_run_killed_while_a_program_scores_goes_on_to_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a folder");
-    let whole = folder.path().join("whole");
     // A confined shell can start no `sleep`.
     let fair = folder.path().join("fair");
     fs::write(&fair, "while read -r line; do i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo 0.5; done")
         .expect("written");
     let fair = format!("fair=exec:sh {}", fair.display());
+    goes_on_to_the_same_bytes(folder.path(), &fair, 0, &[5, 6, 7, 8, 9]);
+    // One that fails each time is given up where it would have been.
+    let fails = folder.path().join("fails");
+    fs::write(&fails, "read -r line; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 3").expect("written");
+    goes_on_to_the_same_bytes(folder.path(), &format!("fails=exec:sh {}", fails.display()), 5, &[6, 7, 8]);
+}
+
+fn goes_on_to_the_same_bytes(folder: &Path, fair: &str, code: i32, moments: &[u32]) {
+    let whole = folder.join(format!("whole-{code}"));
     let begun = Instant::now();
-    assert_eq!(run(&whole, &[&fair], &["--workers", "1"]).code, 0);
+    assert_eq!(run(&whole, &[fair], &["--workers", "1"]).code, code);
     let took = begun.elapsed();
     let mut stopped = 0;
-    for tenths in [5, 6, 7, 8, 9] {
-        let out = folder.path().join(format!("killed-{tenths}"));
+    for tenths in moments {
+        let out = folder.join(format!("killed-{code}-{tenths}"));
         let mut command = command();
         command.env("PARTHACK_CERTIFIER", certifier());
         command.args(["run", "--tasks", "PH-D01,PH-H10,PH-H15", "--evaluators", EVALUATORS, "--resamples", "200"]);
-        command.args(["--plugin", &fair, "--workers", "1", "--out"]).arg(&out);
+        command.args(["--plugin", fair, "--workers", "1", "--out"]).arg(&out);
         let mut child = command.spawn().expect("started");
         let (_alarm, timer) = channel::<()>();
         // Nobody sends: the wait ends when the delay is over.
-        let _ = timer.recv_timeout(took * tenths / 10);
+        let _ = timer.recv_timeout(took * *tenths / 10);
         stopped += usize::from(child.try_wait().expect("a child").is_none());
         child.kill().expect("a child that can be killed");
         let _ = child.wait();
-        let done = run(&out, &[&fair], &["--workers", "1", "--resume"]);
-        assert_eq!(done.code, 0, "{}", done.err);
+        let done = run(&out, &[fair], &["--workers", "1", "--resume"]);
+        assert_eq!(done.code, code, "{}", done.err);
         assert_eq!(promised(&out), promised(&whole), "killed after {tenths} tenths");
     }
     assert!(stopped > 0, "every run ended before it was killed");
@@ -349,4 +357,29 @@ fn no_verdict_is_no_fault_and_noise_is_measured() {
     command.env("PARTHACK_CERTIFIER", certifier()).arg("audit").arg(&out);
     let audited = finish(command);
     assert_eq!(audited.code, 0, "{}{}", audited.out, audited.err);
+}
+
+/// Root's programs run as another user: where that one can't enter their folder, this is said before any work.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_is_closed_to_the_programs_user_is_named_at_once() {
+    use std::os::unix::fs::PermissionsExt as _;
+    if users().len() == 1 {
+        println!("not root: no change of user to test");
+        return;
+    }
+    let folder = folder_of(None);
+    fs::write(folder.path().join("mine.sh"), "while read -r line; do echo 0.5; done").expect("written");
+    let call = |mode: u32| {
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).expect("a mode");
+        let out = format!("out-{mode:o}");
+        let own = ["--plugin", "mine=exec:sh mine.sh", "--out", &out];
+        (call_as(None, folder.path(), &[&SMALL[..], &own].concat(), &[]), folder.path().join(out))
+    };
+    let (closed, out) = call(0o700);
+    assert_eq!(closed.code, 4, "{}", closed.err);
+    assert!(closed.err.contains("is closed to user 65534") && closed.err.contains("chmod o+rx"), "{}", closed.err);
+    assert!(!out.exists(), "nothing was begun");
+    let (open, _) = call(0o755);
+    assert_eq!(open.code, 0, "{}", open.err);
 }

@@ -20,9 +20,19 @@ pub(super) struct Tally {
 
 impl Tally {
     fn count(&mut self, outcome: &Outcome, options: &PluginOptions) {
-        match outcome {
-            Outcome::Fault(fault) if fault.code.kind() == Kind::Unasked => {}
-            Outcome::Fault(fault) if fault.code.kind() == Kind::Process => {
+        let fault = match outcome {
+            Outcome::Fault(fault) => Some(fault.code),
+            _ => None,
+        };
+        self.count_fault(fault, options);
+    }
+
+    /// Counts the outcome of one payload: a fault, or none.
+    pub(super) fn count_fault(&mut self, fault: Option<FaultCode>, options: &PluginOptions) {
+        match fault.map(FaultCode::kind) {
+            _ if self.is_given_up => {}
+            Some(Kind::Unasked) => {}
+            Some(Kind::Process) => {
                 self.in_a_row += 1;
                 self.in_all += 1;
                 self.is_given_up =

@@ -82,6 +82,10 @@ impl PluginHost for ExecHost {
         self.context.told().restarts.clone()
     }
 
+    fn resume(&mut self, earlier: &mut dyn Iterator<Item = Option<FaultCode>>) {
+        earlier.for_each(|fault| self.tally.count_fault(fault, &self.context.options));
+    }
+
     fn isolation(&self) -> String {
         self.context.launch.isolation()
     }

@@ -18,6 +18,10 @@ pub trait PluginHost {
     /// What the user should know, sorted.
     fn notes(&self) -> Vec<String>;
 
+    /// Takes over what came of payloads in an earlier start of the same work, in the order of that start: the fault of each, or
+    /// none. An evaluator is then given up where it would have been.
+    fn resume(&mut self, earlier: &mut dyn Iterator<Item = Option<FaultCode>>);
+
     /// How the evaluator is kept apart, for reports.
     fn isolation(&self) -> String;
 

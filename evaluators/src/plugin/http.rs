@@ -43,7 +43,9 @@ impl HttpHost {
     /// # Errors
     /// TLS or the runtime can't be set up.
     pub fn new(url: &str, options: PluginOptions) -> Result<HttpHost, HttpHostError> {
-        let client = pool(url, options.workers).map_err(HttpHostError)?.build();
+        // Many servers close a connection behind an answer without saying so. Nothing is asked twice, so that a payload sent on such a
+        // connection would be lost: each has a connection of its own.
+        let client = pool(url, 0).map_err(HttpHostError)?.build();
         let client = client.map_err(|error| HttpHostError(first_cause(&error)))?;
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("plugin-http").enable_all().build();
         let runtime = runtime.map_err(|error| HttpHostError(error.to_string()))?;
@@ -150,6 +152,10 @@ impl PluginHost for HttpHost {
     fn notes(&self) -> Vec<String> {
         let note = format!("details beyond {} bytes were left out", super::answer::MAX_DETAIL_BYTES);
         if self.left_out_details { vec![note] } else { Vec::new() }
+    }
+
+    fn resume(&mut self, earlier: &mut dyn Iterator<Item = Option<FaultCode>>) {
+        earlier.for_each(|fault| self.tally.count_fault(fault, &self.options));
     }
 
     fn isolation(&self) -> String {

@@ -152,7 +152,8 @@ impl Running<'_> {
             while self.takes_more && self.sent.len() < self.outcomes.len() + self.window {
                 match next() {
                     Some(place) => self.send(place),
-                    None => self.takes_more = false,
+                    // A program that collects payloads answers what is left when its input ends.
+                    None => self.end_input(),
                 }
             }
             if self.outcomes.len() == self.sent.len() {

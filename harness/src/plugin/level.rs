@@ -47,6 +47,8 @@ pub struct Confinement {
     pub lowest: Tier,
     /// What probes inside the sandbox saw.
     pub probed: String,
+    /// The user that programs run as, where it is another than the one who calls.
+    pub runs_as: Option<u32>,
 }
 
 impl Confinement {
@@ -65,7 +67,8 @@ impl Confinement {
         match report.highest {
             Some(highest) if highest >= level.lowest => {
                 let probed = probed(probe, highest, network)?;
-                Ok(Confinement { highest, lowest: level.lowest, probed })
+                let runs_as = (report.runs_as != report.uid).then_some(report.runs_as);
+                Ok(Confinement { highest, lowest: level.lowest, probed, runs_as })
             }
             found => {
                 let found = found.map_or_else(|| "none at all".to_owned(), |tier| tier.to_string());

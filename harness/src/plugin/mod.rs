@@ -2,6 +2,7 @@
 
 mod launch;
 mod level;
+mod reach;
 mod runs_below;
 
 use std::cell::OnceCell;
@@ -152,6 +153,7 @@ impl Plugin {
             EvaluatorSpec::Exec { words, .. } => {
                 let program = find(words, conditions).map_err(|error| usage(&error))?;
                 let confinement = conditions.confinement()?;
+                reach::check(&program, &confinement)?;
                 frozen.files = hashes(&program)?;
                 (frozen.memory_bytes, frozen.network) = (Some(conditions.bounds.memory_bytes), conditions.network);
                 let launch = SandboxLaunch::new(&confinement, conditions);
@@ -170,6 +172,11 @@ impl Plugin {
     /// One reply a payload, in order; a fault costs its payload alone.
     pub fn score(&mut self, payloads: &[&[u8]]) -> Vec<Reply> {
         self.host.score(payloads)
+    }
+
+    /// Takes over what came of payloads in an earlier start of a run ([`PluginHost::resume`]).
+    pub fn resume(&mut self, earlier: &mut dyn Iterator<Item = Option<FaultCode>>) {
+        self.host.resume(earlier);
     }
 
     /// How it is kept apart, and what probes of that saw.

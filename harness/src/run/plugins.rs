@@ -241,17 +241,26 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// What it said in an earlier start of the run.
+    /// What it said in an earlier start of the run. Payloads were asked about in the order of their hashes, and then the honest
+    /// ones again.
     fn remember(&mut self, before: &Finished) {
+        let mut again = Vec::new();
         for record in before.values().flat_map(|result| &result.records) {
-            if let Record::Score(score) = record
-                && score.evaluator == self.plugin.id
-            {
-                let said = Said { score: score.score.clone(), fault: score.fault.clone() };
-                self.count(&said);
-                self.known.insert(score.payload.clone(), said);
+            match record {
+                Record::Score(score) if score.evaluator == self.plugin.id => {
+                    let said = Said { score: score.score.clone(), fault: score.fault.clone() };
+                    self.count(&said);
+                    self.known.insert(score.payload.clone(), said);
+                }
+                Record::Judgement(said) if said.evaluator == self.plugin.id && said.variant == SAID_TWICE[1] => {
+                    let code = said.score.why_not().and_then(|reason| reason.split(':').next());
+                    again.push(code.and_then(FaultCode::from_code));
+                }
+                _ => {}
             }
         }
+        let first = self.known.values().map(|said| said.fault.as_deref().and_then(FaultCode::from_code));
+        self.plugin.resume(&mut first.chain(again));
     }
 
     fn count(&mut self, said: &Said) {
