@@ -131,7 +131,34 @@ fn recordings_quote_nothing() {
     assert_eq!(looked_at, 50);
 }
 
-/// The bench's own tasks, under the patterns: the page prints what the recordings give.
+/// What the page on stress prints between two marks.
+fn printed(mark: &str) -> String {
+    let page = fs::read_to_string(cli_support::workspace().join("docs/gcpc-under-stress.md")).expect("the page");
+    let begun = page.split(&format!("<!-- {mark}: begin -->")).nth(1);
+    let printed = begun.and_then(|rest| rest.split(&format!("<!-- {mark}: end -->")).next());
+    printed.expect("tables on the page").trim().to_owned()
+}
+
+/// The bench's held-out tasks: the page prints what the recordings give.
+#[test]
+fn the_page_on_stress_prints_what_the_held_out_tasks_give() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let out = scratch.path().join("run").display().to_string();
+    let cassettes = recordings("gcpc-stress");
+    let tasks: Vec<String> = (1..=18).map(|number| format!("PH-H{number:02}")).collect();
+    let mut run = cli_support::command();
+    run.env("PARTHACK_CERTIFIER", cli_support::certifier());
+    run.args(["run", "--model-mode", "replay", "--cassettes", &cassettes, "--no-probes", "--tasks", &tasks.join(",")]);
+    run.args(["--evaluators", "historical-milestone,csps,lightweight-cape,gcpc,gcpc-outcome"]);
+    run.args(["--targets", "historical-milestone", "--out", &out]);
+    let done = cli_support::finish(run);
+    assert_eq!(done.code, 5, "{}", done.err);
+    assert!(done.err.contains("(0 requests sent") && !done.err.contains("have no recording"), "{}", done.err);
+    let tables = works(&["tables", &out, "--table", "B.1,B.2,B.5", "--format", "markdown"]).out;
+    assert_eq!(printed("held-out"), tables.trim());
+}
+
+/// The bench's development tasks, under the patterns: the page prints what the recordings give.
 #[test]
 fn the_page_on_stress_prints_what_its_recordings_give() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
@@ -148,10 +175,7 @@ fn the_page_on_stress_prints_what_its_recordings_give() {
     assert!(done.err.contains("(0 requests sent") && !done.err.contains("have no recording"), "{}", done.err);
     let tables =
         works(&["tables", &out, "--table", "development,strategies,A.5.development", "--format", "markdown"]).out;
-    let page = fs::read_to_string(cli_support::workspace().join("docs/gcpc-under-stress.md")).expect("the page");
-    let printed =
-        page.split("<!-- tables: begin -->").nth(1).and_then(|rest| rest.split("<!-- tables: end -->").next());
-    assert_eq!(printed.expect("tables on the page").trim(), tables.trim());
+    assert_eq!(printed("tables"), tables.trim());
 }
 
 /// A model as the attacker: what the page says of its attempts.
