@@ -248,6 +248,35 @@ fn the_suites_key_and_links_out_of_the_run_are_found() {
     }
 }
 
+/// A pipe would keep a reader waiting for ever.
+#[cfg(unix)]
+#[test]
+fn pipes_are_no_input() {
+    let program = certifier().display().to_string();
+    let piped = |name: &str| {
+        let planted = Planted::new();
+        fs::remove_file(planted.path(name)).expect("removed");
+        assert!(std::process::Command::new("mkfifo").arg(planted.path(name)).status().expect("mkfifo").success());
+        planted
+    };
+    for name in ["manifest.json", "ledger.jsonl"] {
+        let planted = piped(name);
+        let run = planted.folder.display().to_string();
+        for call in [&["tables", &run][..], &["verify", &run, "--certifier", &program], &["audit", &run]] {
+            let done = parthack(call);
+            let said = done.code == 3 && done.err.contains(&format!("{name}: the file: found a folder, a pipe"));
+            assert!(said && !done.err.contains("--resume"), "{call:?}: {} {}", done.code, done.err);
+        }
+    }
+    for name in ["complete.json", "tables/tables.json"] {
+        let planted = piped(name);
+        let run = planted.folder.display().to_string();
+        let done = parthack(&["verify", &run, "--certifier", &program]);
+        assert!(done.code == 1 && done.out.contains(name), "{}{}", done.out, done.err);
+        planted.catch(&[Audit::SerializerSchema, Audit::SamePayload], Audit::SerializerSchema, name, "a pipe");
+    }
+}
+
 #[test]
 fn what_may_be_compressed_is_noted() {
     let planted = Planted::new();

@@ -11,6 +11,7 @@ use crate::audit::{AuditJob, Outcome};
 use crate::ledger::{CellName, Ledger, PrivateRecord, Record, Subject, read_strict};
 use crate::run::certifying::Certify;
 use crate::run::error::RunError;
+use crate::run::files::read_regular;
 use crate::run::folder::RunFolder;
 use crate::run::manifest::Manifest;
 use crate::run::{read_ledger, read_manifest};
@@ -57,7 +58,7 @@ impl<'j> Context<'j> {
 
     /// A file of the run folder; one that can't be read is a finding.
     pub(super) fn file(&self, name: &str, outcome: &mut Outcome) -> Option<Vec<u8>> {
-        fs::read(self.folder.path(name)).map_err(|error| outcome.finds(name, error.to_string(), "a file")).ok()
+        read_regular(self.folder.path(name)).map_err(|error| outcome.finds(name, error.to_string(), "a file")).ok()
     }
 
     /// The ledger; one that does not chain ends the audit with that as its finding.
@@ -80,7 +81,7 @@ impl<'j> Context<'j> {
     /// The private records by cell; none, and the reason noted, in a copy of the run without them.
     pub(super) fn private(&self, outcome: &mut Outcome) -> Option<BTreeMap<String, PrivateRecord>> {
         let path = self.folder.certifications();
-        let bytes = match fs::read(&path) {
+        let bytes = match read_regular(&path) {
             Ok(bytes) => bytes,
             Err(error) => {
                 outcome.not_run = Some(format!("{}: {error}; only the operator's copy has it", path.display()));
@@ -159,7 +160,7 @@ fn entries_below(root: &Path, without: &[&str]) -> Result<Vec<(Listed, FileType)
 
 /// Reads a file whole.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, RunError> {
-    fs::read(path).map_err(|error| RunError::storage("cannot read", path, error))
+    read_regular(path).map_err(|error| RunError::storage("cannot read", path, error))
 }
 
 /// The trajectory's payload that each subject of a task has, as certification and selection recorded it.

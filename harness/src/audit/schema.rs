@@ -13,6 +13,7 @@ use crate::audit::context::{Context, Listed, PRIVATE, files_below, lines, read};
 use crate::audit::outcome::Outcome;
 use crate::ledger::Record;
 use crate::run::error::RunError;
+use crate::run::files::read_regular;
 use crate::schemas::schema;
 
 /// What the bytes of a kind of file must be.
@@ -47,7 +48,7 @@ pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), 
     for (number, line) in (1..).zip(lines(&read(&context.folder.ledger())?)) {
         check("ledger", &format!("ledger.jsonl, line {number}"), line, Bytes::Canonical);
     }
-    if let Ok(bytes) = std::fs::read(context.folder.certifications()) {
+    if let Ok(bytes) = read_regular(context.folder.certifications()) {
         for (number, line) in (1..).zip(lines(&bytes)) {
             let place = format!("{PRIVATE}/certifications.jsonl, line {number}");
             check("private-ledger", &place, line, Bytes::Canonical);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::ledger::canonical_value;
 use crate::run::error::RunError;
-use crate::run::files::{create_folder, write_atomically};
+use crate::run::files::{create_folder, read_regular, write_atomically};
 use crate::stress::report::{Evidence, PairScores, Report, STRESS_FORMAT};
 use crate::stress::scores;
 use crate::stress::text::{faults, side_by_side};
@@ -33,7 +33,7 @@ pub fn check(folder: &Path) -> Result<(), RunError> {
     if entries.next().is_none() {
         return Ok(());
     }
-    let report = fs::read(folder.join(REPORT)).ok();
+    let report = read_regular(folder.join(REPORT)).ok();
     let report: Option<Value> = report.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if report.is_some_and(|report| report["format"] == STRESS_FORMAT) {
         return Ok(());
