@@ -119,6 +119,7 @@ fn leaks_are_found_in_every_kind_of_place() {
         "report.html",
         "audit.json",
         "stdout.log",
+        ".lock",
         "objects/payloads/aa.json",
         "objects/trajectories/aa.json",
         "objects/exchanges/aa/bb.json",
@@ -134,6 +135,8 @@ fn leaks_are_found_in_every_kind_of_place() {
     });
     let text = canary("name of tables/");
     fs::write(planted.path(&format!("tables/{text}.md")), b"").expect("written");
+    let text = canary("name of objects/");
+    fs::create_dir(planted.path(&format!("objects/{text}"))).expect("a folder");
     let text = canary("suite: PH-D01.json");
     let suite = planted.copy_suite();
     let task = fs::read_to_string(suite.join("PH-D01.json")).expect("a task");
@@ -154,7 +157,8 @@ fn leaks_are_found_in_every_kind_of_place() {
     }
     assert_eq!(findings.len(), expected.len(), "{findings:#?}");
     let shown = format!("{findings:?}");
-    assert!(!canaries.iter().any(|canary| shown.contains(canary.as_str()) && !shown.contains(&format!("{canary}.md"))));
+    let named = |canary: &str| ["tables", "objects"].iter().any(|folder| shown.contains(&format!("{folder}/{canary}")));
+    assert!(!canaries.iter().any(|canary| shown.contains(canary.as_str()) && !named(canary)));
 }
 
 /// Every encoding, in a file of its own; and every kind of secret.
@@ -191,6 +195,12 @@ fn leaks_are_found_in_every_encoding() {
         ("lines", format!("{head}\n    {tail}"), "plain, split"),
         ("separators", secret.chars().map(|c| format!("{c} ")).collect(), "plain, split"),
         ("utf-16", secret.chars().map(|c| format!("{c}\0")).collect(), "plain, split"),
+        (
+            "separators-not-ascii",
+            secret.chars().zip("\u{200b}\u{a0}·—\u{ad}".chars().cycle()).flat_map(|(c, s)| [c, s]).collect(),
+            "plain, split",
+        ),
+        ("digits", secret.rsplit('-').next().expect("digits").to_owned(), "plain"),
         ("list", json!([head, tail]).to_string(), "plain, split"),
         ("private-id", secrets.private_id.clone(), "plain"),
         ("redaction-key", secrets.redaction_key.clone(), "plain"),
@@ -274,6 +284,7 @@ fn pipes_are_no_input() {
         let done = parthack(&["verify", &run, "--certifier", &program]);
         assert!(done.code == 1 && done.out.contains(name), "{}{}", done.out, done.err);
         planted.catch(&[Audit::SerializerSchema, Audit::SamePayload], Audit::SerializerSchema, name, "a pipe");
+        planted.catch(&[Audit::Leakage], Audit::Leakage, name, "a pipe or a device");
     }
 }
 

@@ -122,7 +122,7 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 pub(super) fn files_below(root: &Path, without: &[&str]) -> Result<Vec<Listed>, RunError> {
     // A link is followed to a file and never to a folder, so that the walk ends.
     let mut found = entries_below(root, without)?;
-    found.retain(|(listed, kind)| !without.contains(&listed.name.as_str()) && !kind.is_dir() && listed.path.is_file());
+    found.retain(|(listed, kind)| !kind.is_dir() && listed.path.is_file());
     Ok(found.into_iter().map(|(listed, _)| listed).collect())
 }
 
@@ -138,7 +138,7 @@ pub(super) fn links_below(root: &Path, without: &[&str]) -> Result<Vec<(String, 
 
 /// What stands below a folder, itself and not what it leads to, in the order of names; folders named in `without` at the top are not
 /// entered.
-fn entries_below(root: &Path, without: &[&str]) -> Result<Vec<(Listed, FileType)>, RunError> {
+pub(super) fn entries_below(root: &Path, without: &[&str]) -> Result<Vec<(Listed, FileType)>, RunError> {
     let mut found = Vec::new();
     let mut folders = vec![(String::new(), root.to_path_buf())];
     while let Some((prefix, folder)) = folders.pop() {
