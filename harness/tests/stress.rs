@@ -124,6 +124,29 @@ fn bars_decide_the_exit_code() {
     assert!(absent.code == 2 && absent.err.contains("no such file"), "{}", absent.err);
 }
 
+/// Salts of commitments and the suite's key may lie in the folder of a program: it can't read them.
+#[test]
+fn a_program_sees_neither_salts_nor_keys_beside_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = fs::read_to_string(workspace().join("sealed/pb-cste-1/suite.key")).expect("a key");
+    fs::create_dir(folder.path().join("keys")).expect("a folder");
+    let salts = "{\"commitments\":\"aa\",\"format\":\"parthack.reveal/1\",\"tasks\":[]}\n";
+    fs::write(folder.path().join("keys/my.salts"), salts).expect("written");
+    fs::write(folder.path().join("keys/note"), format!("key={key}")).expect("written");
+    fs::write(folder.path().join("keys/open"), "open\n").expect("written");
+    let body = "for name in my.salts note open; do\n\
+                if read -r text < keys/$name && [ -n \"$text\" ]; then echo \"read $name\" >&2; fi\ndone\n\
+                exit 7\n";
+    let evaluator = script(folder.path(), "curious.sh", body);
+    let mut call = command();
+    call.env("PARTHACK_CERTIFIER", certifier()).env("PARTHACK_SUITE_KEY", key.trim());
+    call.args(["stress", &evaluator, "--tasks", "PH-H03", "--resamples", "200", "--timeout", "5"]);
+    let done = finish(call);
+    let said = format!("{}{}", done.out, done.err);
+    assert!(said.contains("read open"), "{said}");
+    assert!(!said.contains("read my.salts") && !said.contains("read note"), "{said}");
+}
+
 /// Every fault has its code, ends the run in 5, and never becomes a score.
 #[test]
 fn hostile_programs_are_survived() {
