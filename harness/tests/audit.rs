@@ -289,6 +289,16 @@ fn pipes_are_no_input() {
 }
 
 #[test]
+fn folders_that_are_missing_are_findings() {
+    for name in ["journal", "objects/trajectories"] {
+        let planted = Planted::new();
+        fs::remove_dir_all(planted.path(name)).expect("removed");
+        let chosen = [Audit::SerializerSchema, Audit::NoVerdict, Audit::Leakage];
+        planted.catch(&chosen, Audit::SerializerSchema, name, "no folder");
+    }
+}
+
+#[test]
 fn what_may_be_compressed_is_noted() {
     let planted = Planted::new();
     for name in ["tables/tables.gz", "telemetry.zst"] {
