@@ -16,6 +16,8 @@ use crate::leaks::{Encoding, fold};
 pub const MIN_SECRET: usize = 10;
 /// Most hits that one scan tells of.
 pub const MAX_HITS: usize = 16;
+/// Fewest hexadecimal digits at the end of a canary that betray it without what stands before them.
+const MIN_DIGITS: usize = 16;
 /// Times that escapes are resolved: a payload in a request in an exchange in a log.
 const MAX_DEPTH: usize = 4;
 
@@ -128,7 +130,7 @@ impl Scanner {
             let (mut patterns, mut owners) = (Vec::new(), Vec::new());
             for (index, (_, secret)) in secrets.iter().enumerate() {
                 for encoding in Encoding::ALL.into_iter().filter(|encoding| wanted(*encoding)) {
-                    for trace in encoding.traces(&secret.text) {
+                    for trace in traces(secret, encoding) {
                         patterns.push(squeezed(&trace, false).bytes);
                         owners.push((index, encoding));
                     }
@@ -185,7 +187,7 @@ impl Scanner {
                 let end = (last + 1..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
                 let place = view.origin[hit.start()]..end;
                 let (task, secret) = &self.secrets[secret];
-                let plainly = how.is_empty() && encoding.traces(&secret.text).iter().any(|t| stands(text, &place, t));
+                let plainly = how.is_empty() && traces(secret, encoding).iter().any(|t| stands(text, &place, t));
                 let how = if plainly || !how.is_empty() { how } else { ", split" };
                 hits.push(ScanHit {
                     task: task.clone(),
@@ -199,13 +201,24 @@ impl Scanner {
     }
 }
 
+/// The byte strings that betray a secret in an encoding. A canary is known by its random digits too, whose prefix anybody can guess.
+fn traces(secret: &Secret, encoding: Encoding) -> Vec<Vec<u8>> {
+    let mut traces = encoding.traces(&secret.text);
+    let before = secret.text.trim_end_matches(|character: char| character.is_ascii_hexdigit());
+    let digits = &secret.text[before.len()..];
+    if secret.code == "leak_canary" && digits.len() >= MIN_DIGITS && !before.is_empty() {
+        traces.extend(encoding.traces(digits));
+    }
+    traces
+}
+
 /// Whether a trace stands at a place in one piece, in whatever case.
 fn stands(text: &str, place: &Range<usize>, trace: &[u8]) -> bool {
     let bytes = &text.as_bytes()[place.clone()];
     bytes == trace || fold(bytes) == trace
 }
 
-/// Letters and digits alone, in lower case if asked for; what is not ASCII counts as letters.
+/// Letters and digits of all scripts alone, in lower case if asked for.
 fn squeezed_stream(stream: &Stream, folds: bool) -> Stream {
     let mut out =
         Stream { bytes: Vec::with_capacity(stream.bytes.len()), origin: Vec::with_capacity(stream.bytes.len()) };
@@ -222,8 +235,11 @@ fn squeezed_stream(stream: &Stream, folds: bool) -> Stream {
                 continue;
             }
             let mut buffer = [0; 4];
+            // Asked of what comes out: lower case can put a mark behind a letter.
             let mut push = |character: char| {
-                character.encode_utf8(&mut buffer).bytes().for_each(|byte| out.push(byte, origin));
+                if character.is_alphanumeric() {
+                    character.encode_utf8(&mut buffer).bytes().for_each(|byte| out.push(byte, origin));
+                }
             };
             if folds { character.to_lowercase().for_each(&mut push) } else { push(character) }
         }
@@ -379,6 +395,47 @@ mod tests {
         for text in ["PHC-T-3f9a17c0d", "PHC-T-3f9a and 17c0d2", "r-9", "% \\ &", "\\u12", "%4", "&#;", "\\ud800\\u"] {
             assert_eq!(encodings(text), [""; 0], "{text}");
         }
+    }
+
+    #[test]
+    fn separators_of_any_script() {
+        // No-break, zero-width and ideographic spaces, a soft hyphen, a byte order mark, dots, dashes, a replacement, an emoji.
+        let separators = "\u{a0}\u{200b}\u{200d}\u{3000}\u{ad}\u{feff}·—–…„\u{fffd}\u{1f600}";
+        for separator in separators.chars() {
+            for secret in [CANARY, "pv-Straße-4711-ø"] {
+                let text: String = secret.chars().flat_map(|character| [character, separator]).collect();
+                assert_eq!(encodings(&text), ["plain, split"], "{separator:?}");
+            }
+        }
+        assert_eq!(encodings(r"PHC-T-3f9a\u200b17c\u00ad0d2"), ["plain, escaped"]);
+        // Letters and digits of other scripts are letters and digits.
+        for letter in "éжλ字٣".chars() {
+            assert_eq!(encodings(&format!("PHC-T-3f9a{letter}17c0d2")), [""; 0], "{letter}");
+        }
+    }
+
+    #[test]
+    fn a_canary_is_known_by_its_digits() {
+        const DIGITS: &str = "0123456789abcdef01234567";
+        let secret = |code, text: String| ("T".to_owned(), Secret { code, what: "it".to_owned(), text });
+        let found = |code, text: &str| {
+            let scanner = Scanner::new(vec![secret(code, format!("PHC-PH-H01-{DIGITS}"))]).expect("an automaton");
+            scanner.scan(text).hits.into_iter().map(|hit| (hit.encoding, hit.at, hit.length)).collect::<Vec<_>>()
+        };
+        let hit = |encoding: &str, at, length| vec![(encoding.to_owned(), at, length)];
+        let base64 = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3";
+        for (text, expected) in [
+            (format!("x {DIGITS}"), hit("plain", 2, 24)),
+            (format!("x PHC-PH-H01-{DIGITS}"), hit("plain", 2, 35)),
+            (DIGITS.to_uppercase(), hit("plain", 0, 24)),
+            ("01234567 89abcdef 01234567".to_owned(), hit("plain, split", 0, 26)),
+            (DIGITS.chars().rev().collect(), hit("reversed", 0, 24)),
+            (base64.to_owned(), hit("base64", 0, base64.len())),
+            (DIGITS[1..].to_owned(), Vec::new()),
+        ] {
+            assert_eq!(found("leak_canary", &text), expected, "{text}");
+        }
+        assert_eq!(found("leak_private_id", DIGITS), [], "what is no canary has no such digits");
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub const EXIT_CODES: [(Exit, &str); 8] = [
     (Exit::Environment, "environment: sandbox, disk, permission, a program that is not there"),
     (Exit::Incomplete, "model or plugin faults left cells without a verdict, and --allow-missing was not given"),
     (Exit::Bug, "a bug of this program"),
-    (Exit::Interrupted, "stopped by a signal; what was done is kept"),
+    (Exit::Interrupted, "stopped by a signal; what a run did is kept, and stress keeps nothing"),
 ];
 
 impl Exit {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use parthack_env::input::{InputError, MAX_FILE_BYTES, Place};
 
 use crate::failure::Failure;
+use crate::run::files::open_regular;
 
 /// The suite that is used when none is named.
 pub const DEFAULT_SUITE: &str = "pb-cste-1";
@@ -182,10 +183,10 @@ pub fn read_at_most(path: &Path, most: u64) -> Result<Vec<u8>, InputError> {
         let hint = "check the path; a relative path starts at the folder the program was called in";
         fault(error.to_string(), "a readable file".to_owned()).hint(hint)
     };
-    let file = fs::File::open(path).map_err(unreadable)?;
-    if !file.metadata().map_err(unreadable)?.is_file() {
-        return Err(fault("a folder or a device".to_owned(), "a regular file".to_owned()).hint("name a file"));
-    }
+    let file = open_regular(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidInput => fault(error.to_string(), "a regular file".to_owned()).hint("name a file"),
+        _ => unreadable(error),
+    })?;
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > most {

@@ -119,6 +119,7 @@ fn leaks_are_found_in_every_kind_of_place() {
         "report.html",
         "audit.json",
         "stdout.log",
+        ".lock",
         "objects/payloads/aa.json",
         "objects/trajectories/aa.json",
         "objects/exchanges/aa/bb.json",
@@ -134,6 +135,8 @@ fn leaks_are_found_in_every_kind_of_place() {
     });
     let text = canary("name of tables/");
     fs::write(planted.path(&format!("tables/{text}.md")), b"").expect("written");
+    let text = canary("name of objects/");
+    fs::create_dir(planted.path(&format!("objects/{text}"))).expect("a folder");
     let text = canary("suite: PH-D01.json");
     let suite = planted.copy_suite();
     let task = fs::read_to_string(suite.join("PH-D01.json")).expect("a task");
@@ -154,7 +157,8 @@ fn leaks_are_found_in_every_kind_of_place() {
     }
     assert_eq!(findings.len(), expected.len(), "{findings:#?}");
     let shown = format!("{findings:?}");
-    assert!(!canaries.iter().any(|canary| shown.contains(canary.as_str()) && !shown.contains(&format!("{canary}.md"))));
+    let named = |canary: &str| ["tables", "objects"].iter().any(|folder| shown.contains(&format!("{folder}/{canary}")));
+    assert!(!canaries.iter().any(|canary| shown.contains(canary.as_str()) && !named(canary)));
 }
 
 /// Every encoding, in a file of its own; and every kind of secret.
@@ -191,6 +195,12 @@ fn leaks_are_found_in_every_encoding() {
         ("lines", format!("{head}\n    {tail}"), "plain, split"),
         ("separators", secret.chars().map(|c| format!("{c} ")).collect(), "plain, split"),
         ("utf-16", secret.chars().map(|c| format!("{c}\0")).collect(), "plain, split"),
+        (
+            "separators-not-ascii",
+            secret.chars().zip("\u{200b}\u{a0}·—\u{ad}".chars().cycle()).flat_map(|(c, s)| [c, s]).collect(),
+            "plain, split",
+        ),
+        ("digits", secret.rsplit('-').next().expect("digits").to_owned(), "plain"),
         ("list", json!([head, tail]).to_string(), "plain, split"),
         ("private-id", secrets.private_id.clone(), "plain"),
         ("redaction-key", secrets.redaction_key.clone(), "plain"),
@@ -245,6 +255,46 @@ fn the_suites_key_and_links_out_of_the_run_are_found() {
             let named = findings.iter().any(|f| f.place == name && f.found.starts_with("a symbolic link to"));
             assert!(named, "{name}: {findings:#?}");
         }
+    }
+}
+
+/// A pipe would keep a reader waiting for ever.
+#[cfg(unix)]
+#[test]
+fn pipes_are_no_input() {
+    let program = certifier().display().to_string();
+    let piped = |name: &str| {
+        let planted = Planted::new();
+        fs::remove_file(planted.path(name)).expect("removed");
+        assert!(std::process::Command::new("mkfifo").arg(planted.path(name)).status().expect("mkfifo").success());
+        planted
+    };
+    for name in ["manifest.json", "ledger.jsonl"] {
+        let planted = piped(name);
+        let run = planted.folder.display().to_string();
+        for call in [&["tables", &run][..], &["verify", &run, "--certifier", &program], &["audit", &run]] {
+            let done = parthack(call);
+            let said = done.code == 3 && done.err.contains(&format!("{name}: the file: found a folder, a pipe"));
+            assert!(said && !done.err.contains("--resume"), "{call:?}: {} {}", done.code, done.err);
+        }
+    }
+    for name in ["complete.json", "tables/tables.json"] {
+        let planted = piped(name);
+        let run = planted.folder.display().to_string();
+        let done = parthack(&["verify", &run, "--certifier", &program]);
+        assert!(done.code == 1 && done.out.contains(name), "{}{}", done.out, done.err);
+        planted.catch(&[Audit::SerializerSchema, Audit::SamePayload], Audit::SerializerSchema, name, "a pipe");
+        planted.catch(&[Audit::Leakage], Audit::Leakage, name, "a pipe or a device");
+    }
+}
+
+#[test]
+fn folders_that_are_missing_are_findings() {
+    for name in ["journal", "objects/trajectories"] {
+        let planted = Planted::new();
+        fs::remove_dir_all(planted.path(name)).expect("removed");
+        let chosen = [Audit::SerializerSchema, Audit::NoVerdict, Audit::Leakage];
+        planted.catch(&chosen, Audit::SerializerSchema, name, "no folder");
     }
 }
 

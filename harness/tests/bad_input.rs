@@ -99,7 +99,15 @@ fn files_that_are_none() {
     check("missing", &["task", "show"], &missing, &expect("the file", "No such file", "a readable file"));
     let directory = folder.path().join("folder.json");
     fs::create_dir(&directory).expect("a folder");
-    check("folder", &["replay"], &directory, &expect("the file", "a folder or a device", "a regular file"));
+    check("folder", &["replay"], &directory, &expect("the file", "a folder, a pipe or a device", "a regular file"));
+    #[cfg(unix)]
+    {
+        let pipe = folder.path().join("pipe.json");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        for call in [["replay"].as_slice(), &["task", "show"]] {
+            check("pipe", call, &pipe, &expect("the file", "a folder, a pipe or a device", "a regular file"));
+        }
+    }
 }
 
 #[test]

@@ -93,6 +93,9 @@ fn bars_decide_the_exit_code() {
     assert!(broken.code == 1 && broken.out.contains("Bar asr > 0.1: FAILED"), "{}{}", broken.out, broken.err);
     let unknown = stress("historical-milestone", &["--fail-on", "luck > 0.1"]);
     assert!(unknown.code == 2 && unknown.err.contains("violations.RELATION"), "{}", unknown.err);
+    let relation = stress("historical-milestone", &["--fail-on", "violations.nope > 0"]);
+    let lists = relation.err.contains("\"nope\"") && relation.err.contains(", stale-goal");
+    assert!(relation.code == 2 && lists, "{}", relation.err);
     let fault = stress("historical-milestone", &["--fail-on", "fault.nope > 0"]);
     assert!(fault.code == 2 && fault.err.contains("timed_out"), "{}", fault.err);
     let aliases =
@@ -122,6 +125,48 @@ fn bars_decide_the_exit_code() {
     assert!(nobody.code == 2 && nobody.err.contains("exec:'COMMAND'"), "{}", nobody.err);
     let absent = stress("exec:./no-such-file", &[]);
     assert!(absent.code == 2 && absent.err.contains("no such file"), "{}", absent.err);
+}
+
+/// Salts of commitments and the suite's key may lie in the folder of a program: it can't read them.
+#[test]
+fn a_program_sees_neither_salts_nor_keys_beside_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = fs::read_to_string(workspace().join("sealed/pb-cste-1/suite.key")).expect("a key");
+    fs::create_dir(folder.path().join("keys")).expect("a folder");
+    let salts = "{\"commitments\":\"aa\",\"format\":\"parthack.reveal/1\",\"tasks\":[]}\n";
+    fs::write(folder.path().join("keys/my.salts"), salts).expect("written");
+    fs::write(folder.path().join("keys/note"), format!("key={key}")).expect("written");
+    fs::write(folder.path().join("keys/open"), "open\n").expect("written");
+    let body = "for name in my.salts note open; do\n\
+                if read -r text < keys/$name && [ -n \"$text\" ]; then echo \"read $name\" >&2; fi\ndone\n\
+                exit 7\n";
+    let evaluator = script(folder.path(), "curious.sh", body);
+    let mut call = command();
+    call.env("PARTHACK_CERTIFIER", certifier()).env("PARTHACK_SUITE_KEY", key.trim());
+    call.args(["stress", &evaluator, "--tasks", "PH-H03", "--resamples", "200", "--timeout", "5"]);
+    let done = finish(call);
+    let said = format!("{}{}", done.out, done.err);
+    assert!(said.contains("read open"), "{said}");
+    assert!(!said.contains("read my.salts") && !said.contains("read note"), "{said}");
+}
+
+#[test]
+fn a_report_gives_way_and_files_beside_it_stay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().display().to_string();
+    assert_eq!(stress("historical-milestone", &["--out", &out]).code, 0);
+    let pairs = folder.path().join("pairs");
+    assert!(pairs.join("worst.txt").is_file() && pairs.join("worst-first.json").is_file());
+    fs::write(pairs.join("my-notes.txt"), "mine").expect("written");
+    assert_eq!(stress("lightweight-cape", &["--out", &out]).code, 0);
+    assert!(!pairs.join("equal-progress.txt").exists(), "of the earlier report");
+    assert_eq!(fs::read_to_string(pairs.join("my-notes.txt")).expect("kept"), "mine");
+}
+
+#[test]
+fn variables_are_kept_by_name() {
+    let done = stress("exec:sh", &["--keep-env", "A=B"]);
+    assert!(done.code == 2 && done.err.contains("names only"), "{}", done.err);
 }
 
 /// Every fault has its code, ends the run in 5, and never becomes a score.

@@ -40,7 +40,7 @@ mod limits;
 #[cfg(feature = "client")]
 pub mod price;
 #[cfg(feature = "client")]
-mod regular;
+pub mod regular;
 #[cfg(feature = "client")]
 pub mod request;
 #[cfg(feature = "client")]

@@ -8,7 +8,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// What the system says; [`io::ErrorKind::InvalidInput`] for a folder, a pipe or a device.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -26,7 +26,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// As [`open`]; [`io::ErrorKind::InvalidInput`] for a larger one.
-pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(refused(&format!("more than {most} bytes"))) } else { Ok(bytes) }

@@ -11,6 +11,7 @@ use crate::audit::{AuditJob, Outcome};
 use crate::ledger::{CellName, Ledger, PrivateRecord, Record, Subject, read_strict};
 use crate::run::certifying::Certify;
 use crate::run::error::RunError;
+use crate::run::files::read_regular;
 use crate::run::folder::RunFolder;
 use crate::run::manifest::Manifest;
 use crate::run::{read_ledger, read_manifest};
@@ -57,7 +58,7 @@ impl<'j> Context<'j> {
 
     /// A file of the run folder; one that can't be read is a finding.
     pub(super) fn file(&self, name: &str, outcome: &mut Outcome) -> Option<Vec<u8>> {
-        fs::read(self.folder.path(name)).map_err(|error| outcome.finds(name, error.to_string(), "a file")).ok()
+        read_regular(self.folder.path(name)).map_err(|error| outcome.finds(name, error.to_string(), "a file")).ok()
     }
 
     /// The ledger; one that does not chain ends the audit with that as its finding.
@@ -80,7 +81,7 @@ impl<'j> Context<'j> {
     /// The private records by cell; none, and the reason noted, in a copy of the run without them.
     pub(super) fn private(&self, outcome: &mut Outcome) -> Option<BTreeMap<String, PrivateRecord>> {
         let path = self.folder.certifications();
-        let bytes = match fs::read(&path) {
+        let bytes = match read_regular(&path) {
             Ok(bytes) => bytes,
             Err(error) => {
                 outcome.not_run = Some(format!("{}: {error}; only the operator's copy has it", path.display()));
@@ -121,7 +122,7 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 pub(super) fn files_below(root: &Path, without: &[&str]) -> Result<Vec<Listed>, RunError> {
     // A link is followed to a file and never to a folder, so that the walk ends.
     let mut found = entries_below(root, without)?;
-    found.retain(|(listed, kind)| !without.contains(&listed.name.as_str()) && !kind.is_dir() && listed.path.is_file());
+    found.retain(|(listed, kind)| !kind.is_dir() && listed.path.is_file());
     Ok(found.into_iter().map(|(listed, _)| listed).collect())
 }
 
@@ -137,7 +138,7 @@ pub(super) fn links_below(root: &Path, without: &[&str]) -> Result<Vec<(String, 
 
 /// What stands below a folder, itself and not what it leads to, in the order of names; folders named in `without` at the top are not
 /// entered.
-fn entries_below(root: &Path, without: &[&str]) -> Result<Vec<(Listed, FileType)>, RunError> {
+pub(super) fn entries_below(root: &Path, without: &[&str]) -> Result<Vec<(Listed, FileType)>, RunError> {
     let mut found = Vec::new();
     let mut folders = vec![(String::new(), root.to_path_buf())];
     while let Some((prefix, folder)) = folders.pop() {
@@ -159,7 +160,7 @@ fn entries_below(root: &Path, without: &[&str]) -> Result<Vec<(Listed, FileType)
 
 /// Reads a file whole.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, RunError> {
-    fs::read(path).map_err(|error| RunError::storage("cannot read", path, error))
+    read_regular(path).map_err(|error| RunError::storage("cannot read", path, error))
 }
 
 /// The trajectory's payload that each subject of a task has, as certification and selection recorded it.

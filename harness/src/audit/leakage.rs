@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use parthack_certifier::leaks::Haystack;
 
-use crate::audit::context::{Context, Listed, PRIVATE, files_below, links_below, read};
+use crate::audit::context::{Context, Listed, PRIVATE, entries_below, files_below, links_below, read};
 use crate::audit::outcome::Outcome;
 use crate::run::certifying::{Certify, Scan};
 use crate::run::error::RunError;
@@ -34,12 +34,22 @@ pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), 
         let found = format!("a symbolic link to {}", target.display());
         outcome.finds(name, found, "a file or folder of the run's own");
     }
+    for (Listed { name, .. }, kind) in entries_below(&context.folder.root, &[PRIVATE])? {
+        // Names of files are scanned with what they hold; those of folders with nothing in them stand nowhere else.
+        if !kind.is_file() && !scanning.scan(&name, &format!("name of {name}"), outcome)? {
+            outcome.not_run = Some("this certifier does not scan".to_owned());
+            return Ok(());
+        }
+        if !kind.is_file() && !kind.is_dir() && !kind.is_symlink() {
+            outcome.finds(name, "a pipe or a device", "a file or folder of the run's own");
+        }
+    }
     let key = context.job.suite_key.as_ref().map(|key| key.hex());
     if key.is_none() {
         outcome.notes.push("no suite key was at hand to be looked for".to_owned());
     }
     let mut no_text = Vec::new();
-    let run = files_below(&context.folder.root, &[PRIVATE, ".lock"])?;
+    let run = files_below(&context.folder.root, &[PRIVATE])?;
     let suite = files_below(&context.job.suite.folder, &[])?;
     let mut places = vec![("", run), ("suite: ", suite)];
     for folder in &context.job.recordings {

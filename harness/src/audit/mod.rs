@@ -175,6 +175,10 @@ pub fn audit_run(
             Err(RunError::Ledger { path, source }) => {
                 outcome.finds(path.display().to_string(), source.to_string(), "a ledger that chains");
             }
+            Err(RunError::Storage { action, path, source, .. }) if path.starts_with(&context.folder.root) => {
+                let found = format!("{action}: {source}");
+                outcome.finds(path.display().to_string(), found, "a file or folder of the run");
+            }
             Err(error) => return Err(error),
         }
         let result = AuditResult::new(audit, outcome);

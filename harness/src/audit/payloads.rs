@@ -6,6 +6,7 @@ use crate::audit::context::{Context, payload_hash, payloads_by_subject};
 use crate::audit::outcome::Outcome;
 use crate::ledger::{Record, Subject};
 use crate::run::error::RunError;
+use crate::run::files::read_regular;
 use crate::run::folder::ObjectKind;
 
 pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), RunError> {
@@ -28,7 +29,7 @@ pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), 
         }
         let of_bytes = hashes.entry(payload).or_insert_with(|| {
             let path = context.folder.object(ObjectKind::Payload, payload);
-            std::fs::read(path).ok().map(|bytes| payload_hash(&bytes))
+            read_regular(path).ok().map(|bytes| payload_hash(&bytes))
         });
         match of_bytes {
             None => outcome.finds(place, format!("payload {payload}, which is missing"), "its bytes in the run folder"),

@@ -13,6 +13,7 @@ use crate::audit::context::{Context, Listed, PRIVATE, files_below, lines, read};
 use crate::audit::outcome::Outcome;
 use crate::ledger::Record;
 use crate::run::error::RunError;
+use crate::run::files::read_regular;
 use crate::schemas::schema;
 
 /// What the bytes of a kind of file must be.
@@ -41,29 +42,32 @@ pub(super) fn audit(context: &Context<'_>, outcome: &mut Outcome) -> Result<(), 
             validators.check(outcome, schema, name, bytes.strip_suffix(b"\n").unwrap_or(&bytes), form);
         }
     }
-    let mut check = |name: &str, place: &str, bytes: &[u8], form: Bytes| {
-        validators.check(outcome, name, place, bytes, form);
-    };
     for (number, line) in (1..).zip(lines(&read(&context.folder.ledger())?)) {
-        check("ledger", &format!("ledger.jsonl, line {number}"), line, Bytes::Canonical);
+        validators.check(outcome, "ledger", &format!("ledger.jsonl, line {number}"), line, Bytes::Canonical);
     }
-    if let Ok(bytes) = std::fs::read(context.folder.certifications()) {
+    if let Ok(bytes) = read_regular(context.folder.certifications()) {
         for (number, line) in (1..).zip(lines(&bytes)) {
             let place = format!("{PRIVATE}/certifications.jsonl, line {number}");
-            check("private-ledger", &place, line, Bytes::Canonical);
+            validators.check(outcome, "private-ledger", &place, line, Bytes::Canonical);
         }
     }
-    for Listed { name, path } in files_below(&context.folder.path("objects"), &[])? {
+    for Listed { name, path } in files_of(context, "objects", outcome)? {
         let bytes = read(&path)?;
         let place = format!("objects/{name}");
         match name.split_once('/') {
             Some(("payloads", _)) => {
-                check("payload", &place, &bytes, Bytes::Canonical);
+                validators.check(outcome, "payload", &place, &bytes, Bytes::Canonical);
                 if let Ok(projection) = projection_of_payload(&bytes) {
-                    check("projection", &format!("projection of {place}"), &projection, Bytes::Canonical);
+                    validators.check(
+                        outcome,
+                        "projection",
+                        &format!("projection of {place}"),
+                        &projection,
+                        Bytes::Canonical,
+                    );
                 }
             }
-            Some(("exchanges", _)) => check("exchange", &place, &bytes, Bytes::Any),
+            Some(("exchanges", _)) => validators.check(outcome, "exchange", &place, &bytes, Bytes::Any),
             _ => {}
         }
     }
@@ -80,7 +84,7 @@ fn trajectories(context: &Context<'_>, outcome: &mut Outcome, validators: &Valid
         let malformed = attempt.fault.as_ref().is_some_and(|fault| fault.code == "malformed_schema");
         refused.extend(attempt.candidate.iter().filter(|_| malformed).cloned());
     }
-    for Listed { name, path } in files_below(&context.folder.path("objects/trajectories"), &[])? {
+    for Listed { name, path } in files_of(context, "objects/trajectories", outcome)? {
         if refused.contains(name.trim_end_matches(".json")) {
             outcome.counts("malformed candidates, refused by the first gate", 1);
             continue;
@@ -90,8 +94,18 @@ fn trajectories(context: &Context<'_>, outcome: &mut Outcome, validators: &Valid
     Ok(())
 }
 
+/// The files of one of the run's folders; that there is no such folder is a finding.
+fn files_of(context: &Context<'_>, name: &str, outcome: &mut Outcome) -> Result<Vec<Listed>, RunError> {
+    let folder = context.folder.path(name);
+    if folder.is_dir() {
+        return files_below(&folder, &[]);
+    }
+    outcome.finds(name, "no folder", "a folder of the run");
+    Ok(Vec::new())
+}
+
 fn journal(context: &Context<'_>, outcome: &mut Outcome, validators: &Validators) -> Result<(), RunError> {
-    for Listed { name, path } in files_below(&context.folder.path("journal"), &[])? {
+    for Listed { name, path } in files_of(context, "journal", outcome)? {
         let bytes = read(&path)?;
         for (number, line) in (1..).zip(lines(&bytes)) {
             let place = format!("journal/{name}, line {number}");

@@ -69,6 +69,11 @@ impl PluginArgs {
             let message = format!("--keep-env {}: the suite's key opens the answers", name.display());
             return Err(Failure::usage(message, "an evaluator gets payloads alone; name other variables"));
         }
+        if let Some(name) = self.keep_env.iter().find(|name| name.is_empty() || name.to_string_lossy().contains('=')) {
+            let message = format!("--keep-env {}: that is no name of a variable", name.display());
+            let hint = "--keep-env takes names only; to set a variable, write exec:'env NAME=VALUE PROGRAM'";
+            return Err(Failure::usage(message, hint));
+        }
         let mut conditions = Conditions {
             level: Level::of(self.require_sandbox, self.accept_degraded)?,
             bounds: Bounds { memory_bytes: self.memory << 20, cpu_seconds },

@@ -13,7 +13,7 @@ use crate::failure::{Exit, Failure};
 use crate::plugin::{self, Plugin};
 use crate::run::certifier_process::CertifierProcess;
 use crate::run::error::RunError;
-use crate::run::files::write_atomically;
+use crate::run::files::write_output;
 use crate::run::suite::Suite;
 use crate::statistics::{Bootstrap, BootstrapPlan};
 use crate::stress::bars::{Bar, Checked, Outcome, measures};
@@ -120,8 +120,8 @@ pub(super) fn run(args: &Args, out: &mut Output) -> Result<Exit, Failure> {
     }
     if let Some(path) = &args.junit {
         let faults = if args.allow_missing { Faults::Allowed } else { Faults::Count };
-        let hint = "check that the folder of --junit is there and can be written to";
-        write_atomically(path, junit(&report, &checked, faults).as_bytes()).map_err(|error| hinting(error, hint))?;
+        let hint = "check that the file of --junit, and its folder, can be written to";
+        write_output(path, junit(&report, &checked, faults).as_bytes()).map_err(|error| hinting(error, hint))?;
     }
     match args.format {
         ReportFormat::Json => out.json(&json)?,

@@ -1,7 +1,7 @@
 //! An append-only file of records, each line chained to the one before by its hash: an edited, dropped or moved line is found. A line that a
 //! kill cut off is removed when work goes on.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::ledger::canonical_of;
 use crate::run::error::RunError;
+use crate::run::files::read_regular;
 
 /// What stands before the first line.
 const ORIGIN: &str = "";
@@ -38,7 +39,7 @@ pub struct Chain {
 
 /// The whole lines of a file, and its length up to the last of them.
 fn read_lines(path: &Path) -> Result<(Vec<Line>, usize, usize), RunError> {
-    let bytes = match fs::read(path) {
+    let bytes = match read_regular(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Vec::new(), 0, 0)),
         Err(error) => return Err(RunError::storage("cannot read", path, error)),
@@ -128,6 +129,8 @@ impl Chain {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::gcpc::chain;
 use crate::gcpc::task::{GcpcTask, file_stem};
 use crate::run::error::RunError;
-use crate::run::files::{create_folder, sync_folder, write_atomically};
+use crate::run::files::{create_folder, read_regular, sync_folder, write_atomically};
 use crate::run::folder::{FolderLock, RunFolder};
 
 /// A pipeline's folder.
@@ -95,7 +95,7 @@ impl GcpcFolder {
     /// [`RunError::Storage`]; [`RunError::Usage`] if another task of the same name is there: a checklist must not change its ground.
     pub fn keep_task(&self, task: &GcpcTask) -> Result<(), RunError> {
         let path = self.root.join("tasks").join(format!("{}.json", file_stem(&task.task)));
-        match fs::read(&path) {
+        match read_regular(&path) {
             Ok(found) if found == task.bytes() => Ok(()),
             Ok(_) => Err(RunError::usage(
                 format!("{}: the task {} is there with another instruction or verifier", path.display(), task.task),
@@ -113,7 +113,7 @@ impl GcpcFolder {
     pub fn tasks(&self) -> Result<BTreeMap<String, GcpcTask>, RunError> {
         let mut tasks = BTreeMap::new();
         for path in json_files(&self.root.join("tasks"))? {
-            let bytes = fs::read(&path).map_err(|error| RunError::storage("cannot read", &path, error))?;
+            let bytes = read_regular(&path).map_err(|error| RunError::storage("cannot read", &path, error))?;
             let task = GcpcTask::read(&bytes, &path)?;
             tasks.insert(task.task.clone(), task);
         }
@@ -127,7 +127,7 @@ impl GcpcFolder {
     pub fn checklists(&self) -> Result<BTreeMap<String, Frozen>, RunError> {
         let mut checklists = BTreeMap::new();
         for path in json_files(&self.root.join("checklists"))? {
-            let bytes = fs::read(&path).map_err(|error| RunError::storage("cannot read", &path, error))?;
+            let bytes = read_regular(&path).map_err(|error| RunError::storage("cannot read", &path, error))?;
             match Document::read(&bytes).map_err(|error| error.in_file(&path))? {
                 Document::Frozen(frozen) => checklists.insert(frozen.task.clone(), frozen),
                 Document::Candidate(..) => {
@@ -145,7 +145,7 @@ impl GcpcFolder {
     /// [`RunError::Usage`] if another one of the task is frozen; [`RunError::Storage`].
     pub fn freeze(&self, frozen: &Frozen) -> Result<(), RunError> {
         let path = self.root.join("checklists").join(format!("{}.json", file_stem(&frozen.task)));
-        match fs::read(&path) {
+        match read_regular(&path) {
             Ok(found) if found == frozen.write() => Ok(()),
             Ok(_) => Err(RunError::usage(
                 format!("{}: another checklist of {} is frozen", path.display(), frozen.task),

@@ -10,6 +10,8 @@ use crate::failure::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level {
     lowest: Tier,
+    /// Whether a tier was named, which then holds whatever else was accepted.
+    is_named: bool,
 }
 
 impl Level {
@@ -28,7 +30,23 @@ impl Level {
             let message = format!("--require-sandbox {}: sealed tasks need at least tier 2", lowest.number());
             return Err(Failure::usage(message, "add --accept-degraded to run with less; reports will say so"));
         }
-        Ok(Level { lowest })
+        Ok(Level { lowest, is_named: asked.is_some() })
+    }
+
+    /// What to do on a host that gives less.
+    fn hint(self, found: Option<Tier>) -> String {
+        const DOCTOR: &str = "parthack doctor shows what is missing";
+        match found {
+            // Nothing makes a sandbox of none.
+            None => DOCTOR.to_owned(),
+            Some(_) if !self.is_named => format!("{DOCTOR}; --accept-degraded runs with less, and says so"),
+            Some(found) => {
+                let number = found.number();
+                let needs_more = found.sealed_use() == SealedUse::OnlyAccepted;
+                let accepted = if needs_more { " --accept-degraded" } else { "" };
+                format!("{DOCTOR}; --require-sandbox {number}{accepted} runs with what there is")
+            }
+        }
     }
 
     /// The lowest tier.
@@ -71,11 +89,11 @@ impl Confinement {
                 Ok(Confinement { highest, lowest: level.lowest, probed, runs_as })
             }
             found => {
+                let hint = level.hint(found);
                 let found = found.map_or_else(|| "none at all".to_owned(), |tier| tier.to_string());
                 let reasons = reasons();
                 let message =
                     format!("this host gives a sandbox of {found}, expected at least {}: {reasons}", level.lowest);
-                let hint = "parthack doctor shows what is missing; --accept-degraded runs with less, and says so";
                 Err(Failure::absent(message, hint))
             }
         }
@@ -116,6 +134,15 @@ mod tests {
         assert_eq!(Level::of(Some(3), false).map(Level::lowest).ok(), Some(Tier::Full));
         assert_eq!(Level::of(None, true).map(Level::lowest).ok(), Some(Tier::Limited));
         assert_eq!(Level::of(Some(1), true).map(Level::lowest).ok(), Some(Tier::Filtered));
+        let hint = |asked, found| Level::of(asked, false).map(|level| level.hint(found)).unwrap_or_default();
+        for (asked, found, expected) in [
+            (Some(3), Some(Tier::Landlocked), "; --require-sandbox 2 runs with"),
+            (Some(3), Some(Tier::Filtered), "; --require-sandbox 1 --accept-degraded runs with"),
+            (None, Some(Tier::Filtered), "; --accept-degraded runs with less"),
+        ] {
+            assert!(hint(asked, found).contains(expected), "{}", hint(asked, found));
+        }
+        assert_eq!(hint(None, None), "parthack doctor shows what is missing");
         assert!(Level::of(Some(1), false).is_err() && Level::of(Some(4), true).is_err());
     }
 }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::{canonical_of, read_strict};
 use crate::run::error::RunError;
-use crate::run::files::{create_folder, sync_folder, write_atomically, write_private};
+use crate::run::files::{create_folder, read_regular, sync_folder, write_atomically, write_private};
 use crate::run::manifest::Manifest;
 
 /// Format of `complete.json`.
@@ -137,7 +137,7 @@ impl RunFolder {
     /// An object's bytes, if they are there and have the hash.
     #[must_use]
     pub fn read_object(&self, kind: ObjectKind, hash: &str) -> Option<Vec<u8>> {
-        let bytes = fs::read(self.object(kind, hash)).ok()?;
+        let bytes = read_regular(self.object(kind, hash)).ok()?;
         (Hash::of(kind.label(), &bytes).hex() == hash).then_some(bytes)
     }
 
@@ -150,7 +150,7 @@ impl RunFolder {
         let lock = self.lock()?;
         let expected = manifest.bytes();
         let path = self.path("manifest.json");
-        match fs::read(&path) {
+        match read_regular(&path) {
             Ok(found) if found.strip_suffix(b"\n") == Some(&expected) => {
                 let found = if self.complete().is_some() { Found::Finished } else { Found::Begun };
                 Ok((lock, found))
@@ -191,7 +191,7 @@ impl RunFolder {
     /// What `complete.json` says, if it is there and readable.
     #[must_use]
     pub fn complete(&self) -> Option<Complete> {
-        let bytes = fs::read(self.path("complete.json")).ok()?;
+        let bytes = read_regular(self.path("complete.json")).ok()?;
         read_strict(bytes.strip_suffix(b"\n")?).ok()
     }
 

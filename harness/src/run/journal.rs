@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::{CellName, PrivateRecord, Record, canonical_of, read_strict};
 use crate::run::error::RunError;
-use crate::run::files::{owner_only, sync_folder};
+use crate::run::files::{owner_only, read_regular, sync_folder};
 
 /// What a unit of work gave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -67,7 +67,7 @@ impl Segments {
         let names = segment_names(folder)?;
         for (index, name) in names.iter().enumerate() {
             let path = folder.join(name);
-            let bytes = fs::read(&path).map_err(|error| RunError::storage("cannot read", &path, error))?;
+            let bytes = read_regular(&path).map_err(|error| RunError::storage("cannot read", &path, error))?;
             let (read, whole) = read_segment(&path, &bytes)?;
             if whole < bytes.len() {
                 // Only the process that wrote the last segment can have been killed while it wrote.

@@ -50,6 +50,7 @@ use certifying::Certify;
 use error::RunError;
 use evaluators::{EvaluatorCommand, EvaluatorProcess};
 use execute::{Phase, execute};
+use files::read_regular;
 use folder::{Found, RunFolder};
 use journal::{Finished, Journal, UnitResult};
 use judge_processes::JudgeProcesses;
@@ -217,7 +218,7 @@ fn report_finished(folder: &RunFolder, manifest: Manifest) -> Result<RunReport, 
 /// [`RunError::Input`] for a folder that holds no run.
 pub fn read_manifest(folder: &RunFolder) -> Result<Manifest, RunError> {
     let path = folder.path("manifest.json");
-    let bytes = std::fs::read(&path).map_err(|error| {
+    let bytes = read_regular(&path).map_err(|error| {
         InputError::new(Place::File, error.to_string(), "the manifest of a run folder").in_file(&path)
     })?;
     Ok(Manifest::read(&bytes).map_err(|error| error.in_file(&path))?)
@@ -229,9 +230,12 @@ pub fn read_manifest(folder: &RunFolder) -> Result<Manifest, RunError> {
 /// [`RunError::Input`] if there is none, [`RunError::Ledger`] with the first line at fault.
 pub fn read_ledger(folder: &RunFolder, manifest: &Manifest) -> Result<Ledger, RunError> {
     let path = folder.ledger();
-    let bytes = std::fs::read(&path).map_err(|error| {
-        let hint = "the run is not finished; go on with `parthack run --resume`";
-        InputError::new(Place::File, error.to_string(), "the ledger of a finished run").hint(hint).in_file(&path)
+    let bytes = read_regular(&path).map_err(|error| {
+        let fault = InputError::new(Place::File, error.to_string(), "the ledger of a finished run").in_file(&path);
+        match error.kind() {
+            std::io::ErrorKind::NotFound => fault.hint("the run is not finished; go on with `parthack run --resume`"),
+            _ => fault.hint("the run is damaged; take it from a sound copy, or do it again in another folder"),
+        }
     })?;
     Ledger::read(&bytes, &manifest.hash()).map_err(|source| RunError::Ledger { path, source })
 }

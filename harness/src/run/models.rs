@@ -8,6 +8,7 @@ use parthack_model::client::{Call, Check, Client, ClientOptions, Exchange, Model
 use parthack_model::price::Cost;
 
 use crate::run::error::RunError;
+use crate::run::files::read_regular;
 use crate::run::folder::RunFolder;
 use crate::run::spending;
 
@@ -191,7 +192,7 @@ pub(crate) fn has_exchange(folder: &RunFolder, key: &str) -> bool {
 /// The bytes of an exchange's file in a run folder; none if it is missing.
 pub(crate) fn exchange_bytes(folder: &RunFolder, key: &str) -> Option<Vec<u8>> {
     let shard = key.get(..2)?;
-    std::fs::read(archive_folder(folder).join("exchanges").join(shard).join(format!("{key}.json"))).ok()
+    read_regular(archive_folder(folder).join("exchanges").join(shard).join(format!("{key}.json"))).ok()
 }
 
 /// Whether a folder holds recordings.

@@ -3,7 +3,7 @@
 //! A line is written as soon as an answer is there. A run that is killed may lose the lines of calls under way, never
 //! those of calls whose answers it kept.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 
 use parthack_model::client::{Call, Exchange};
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::canonical_of;
 use crate::run::error::RunError;
+use crate::run::files::read_regular;
 use crate::run::folder::RunFolder;
 
 /// The file in the run folder.
@@ -31,7 +32,8 @@ struct Line {
 
 /// What earlier starts of a run paid. Lines that a kill cut off count for nothing.
 pub(crate) fn spent(folder: &RunFolder) -> Cost {
-    let text = fs::read_to_string(folder.path(SPENDING)).unwrap_or_default();
+    let text =
+        read_regular(folder.path(SPENDING)).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()).map(|line| line.cost).sum()
 }
 

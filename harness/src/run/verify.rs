@@ -17,6 +17,7 @@ use crate::run::certifying::Certify;
 use crate::run::error::RunError;
 use crate::run::evaluators::{EvaluatorCommand, EvaluatorProcess};
 use crate::run::execute::execute;
+use crate::run::files::read_regular;
 use crate::run::folder::{ObjectKind, RunFolder};
 use crate::run::journal::Finished;
 use crate::run::judge_processes::JudgeProcesses;
@@ -161,7 +162,7 @@ fn plugin_scores(manifest: &Manifest, ledger: &Ledger) -> usize {
 }
 
 fn read(folder: &RunFolder, name: &str) -> Result<Vec<u8>, Stop> {
-    std::fs::read(folder.path(name)).map_err(|error| fault(name, error.to_string()).into())
+    read_regular(folder.path(name)).map_err(|error| fault(name, error.to_string()).into())
 }
 
 fn check_objects(folder: &RunFolder, ledger: &Ledger) -> Result<usize, VerifyFault> {

@@ -195,6 +195,10 @@ impl FromStr for Bar {
                 let codes: Vec<&str> = FaultCode::ALL.iter().map(|code| code.code()).collect();
                 format!("found fault {code:?} in {text:?}, expected one of {}", codes.join(", "))
             }
+            Some(("violations" | "relations", relation)) => {
+                let relations: Vec<&str> = Relation::ALL.into_iter().map(Relation::id).collect();
+                format!("found relation {relation:?} in {text:?}, expected one of {}", relations.join(", "))
+            }
             _ => format!("found measure {name:?} in {text:?}, expected one of {}", measures()),
         })?;
         Ok(Bar { text: text.trim().to_owned(), measure, compare, bar })

@@ -4,11 +4,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use parthack_attacker::patterns::relations::Relation;
 use serde_json::Value;
 
 use crate::ledger::canonical_value;
 use crate::run::error::RunError;
-use crate::run::files::{create_folder, write_atomically};
+use crate::run::files::{create_folder, read_regular, write_atomically};
 use crate::stress::report::{Evidence, PairScores, Report, STRESS_FORMAT};
 use crate::stress::scores;
 use crate::stress::text::{faults, side_by_side};
@@ -17,6 +18,10 @@ use crate::stress::text::{faults, side_by_side};
 const REPORT: &str = "report.json";
 /// The folder of pairs.
 const PAIRS: &str = "pairs";
+/// The worst pair of all in it; others have the names of their relations.
+const WORST: &str = "worst";
+/// The payloads of a pair.
+const SIDES: [&str; 2] = ["first", "second"];
 /// What the first faults were.
 const FAULTS: &str = "faults.txt";
 
@@ -33,7 +38,7 @@ pub fn check(folder: &Path) -> Result<(), RunError> {
     if entries.next().is_none() {
         return Ok(());
     }
-    let report = fs::read(folder.join(REPORT)).ok();
+    let report = read_regular(folder.join(REPORT)).ok();
     let report: Option<Value> = report.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if report.is_some_and(|report| report["format"] == STRESS_FORMAT) {
         return Ok(());
@@ -43,14 +48,22 @@ pub fn check(folder: &Path) -> Result<(), RunError> {
 }
 
 /// Writes `report.json`, `report.txt`, `scores.jsonl`, `faults.txt` if there were faults, and for the worst pair of all and of each violated
-/// relation both payloads and their steps side by side below `pairs/`. What an earlier report left of these goes first.
+/// relation both payloads and their steps side by side below `pairs/`. What an earlier report left of these goes first; other files stay.
 ///
 /// # Errors
 /// As [`check`].
 pub fn write(folder: &Path, report: &Report, evidence: &Evidence<'_>, text: &str) -> Result<(), RunError> {
     check(folder)?;
     let pairs = folder.join(PAIRS);
-    gone(fs::remove_dir_all(&pairs), &pairs)?;
+    for name in [WORST].into_iter().chain(Relation::ALL.into_iter().map(Relation::id)) {
+        for path in SIDES
+            .map(|side| pairs.join(format!("{name}-{side}.json")))
+            .into_iter()
+            .chain([pairs.join(format!("{name}.txt"))])
+        {
+            gone(fs::remove_file(&path), &path)?;
+        }
+    }
     gone(fs::remove_file(folder.join(FAULTS)), &folder.join(FAULTS))?;
     create_folder(folder)?;
     let line = |bytes: &[u8]| [bytes, b"\n"].concat();
@@ -65,7 +78,7 @@ pub fn write(folder: &Path, report: &Report, evidence: &Evidence<'_>, text: &str
     }
     let pool = evidence.pool;
     let write_pair = |name: &str, pair: &PairScores| -> Result<(), RunError> {
-        for (side, place) in [("first", pair.first), ("second", pair.second)] {
+        for (side, place) in SIDES.into_iter().zip([pair.first, pair.second]) {
             let bytes = pool.payloads.get(place).map(Vec::as_slice).unwrap_or_default();
             write_atomically(&pairs.join(format!("{name}-{side}.json")), &line(bytes))?;
         }
@@ -77,7 +90,7 @@ pub fn write(folder: &Path, report: &Report, evidence: &Evidence<'_>, text: &str
         write_atomically(&pairs.join(format!("{name}.txt")), steps.as_bytes())
     };
     if let Some(worst) = report.worst_pair() {
-        write_pair("worst", worst)?;
+        write_pair(WORST, worst)?;
     }
     for of in &report.relations {
         if let Some(worst) = &of.worst {
