@@ -191,7 +191,7 @@ mod tests {
         symlink("file", at("link")).expect("a link");
         assert_eq!(read_regular(at("link")).expect("read"), b"text");
         for wrong in [at("pipe"), folder.path().to_path_buf()] {
-            let error = read_regular(&wrong).expect_err("refused");
+            let error = read_regular(wrong).expect_err("refused");
             assert_eq!(error.to_string(), "a folder, a pipe or a device");
         }
     }
