@@ -23,8 +23,21 @@ fn addresses() {
     for text in ["csps", "gcpc", "file:x", ""] {
         assert_eq!(id(text), None, "{text}");
     }
-    for text in ["http:example.org", "http://", "https:", "http://a b/", "http:ftp://x", "http://x/\n"] {
+    for text in [
+        "http:example.org",
+        "http://",
+        "https:",
+        "http://a b/",
+        "http:ftp://x",
+        "http://x/\n",
+        "http://[::1",
+        "http://x:99999/",
+        "http://:80/",
+    ] {
         assert!(matches!(id(text), Some(Err(SpecError::Url { .. }))), "{text}");
+    }
+    for text in ["http://[::1]:8000/score", "https://example.org:443/x", "http://127.0.0.1:1"] {
+        assert!(matches!(id(text), Some(Ok(_))), "{text}");
     }
     let error = id("http://me:secret@host/").and_then(Result::err).expect("refused").to_string();
     assert!(!error.contains("secret"), "{error}");

@@ -107,10 +107,26 @@ fn url(text: &str) -> Result<String, SpecError> {
         // What stands before an @ may be a password, so that the text is not repeated.
         return wrong("with a user name".to_owned());
     }
-    if host.is_empty() || text.contains(|character: char| character.is_whitespace() || character.is_control()) {
+    if !is_host(host) || text.contains(|character: char| character.is_whitespace() || character.is_control()) {
         return wrong(format!("{text:?}"));
     }
     Ok(text.to_owned())
+}
+
+/// A name or an address, one of IPv6 in brackets, with a port or without.
+fn is_host(text: &str) -> bool {
+    let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    match text.strip_prefix('[').map(|rest| rest.split_once(']')) {
+        Some(Some((address, rest))) => {
+            address.parse::<std::net::Ipv6Addr>().is_ok()
+                && (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port))
+        }
+        Some(None) => false,
+        None => {
+            let (name, port) = text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
+            !name.is_empty() && !name.contains(['[', ']']) && port.is_none_or(is_port)
+        }
+    }
 }
 
 /// What of the host's surroundings a program is found in and gets to see.
