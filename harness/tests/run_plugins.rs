@@ -370,16 +370,23 @@ fn a_folder_that_is_closed_to_the_programs_user_is_named_at_once() {
     }
     let folder = folder_of(None);
     fs::write(folder.path().join("mine.sh"), "while read -r line; do echo 0.5; done").expect("written");
-    let call = |mode: u32| {
+    let elsewhere = folder_of(None);
+    fs::copy(folder.path().join("mine.sh"), elsewhere.path().join("mine.sh")).expect("copied");
+    let call_of = |mode: u32, script: &Path| {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).expect("a mode");
         let out = format!("out-{mode:o}");
-        let own = ["--plugin", "mine=exec:sh mine.sh", "--out", &out];
+        let plugin = format!("mine=exec:sh {}", script.display());
+        let own = ["--plugin", &plugin, "--out", &out];
         (call_as(None, folder.path(), &[&SMALL[..], &own].concat(), &[]), folder.path().join(out))
     };
+    let call = |mode: u32| call_of(mode, Path::new("mine.sh"));
     let (closed, out) = call(0o700);
     assert_eq!(closed.code, 4, "{}", closed.err);
     assert!(closed.err.contains("is closed to user 65534") && closed.err.contains("chmod o+rx"), "{}", closed.err);
     assert!(!out.exists(), "nothing was begun");
+    // Called from there, a program that lies elsewhere is not kept from its own folder.
+    let (other, _) = call_of(0o700, &elsewhere.path().join("mine.sh"));
+    assert_eq!(other.code, 0, "{}", other.err);
     let (open, _) = call(0o755);
     assert_eq!(open.code, 0, "{}", open.err);
 }

@@ -31,14 +31,17 @@ pub(super) fn check(program: &Program, confinement: &Confinement) -> Result<(), 
         Err(Failure::absent(message, format!("chmod {rights} {}, or keep the evaluator elsewhere", path.display())))
     };
     let folder = program.working_folder.as_path();
-    if !may(folder, ENTER) {
-        return closed(folder, "o+rx");
-    }
-    // The full sandbox copies mounts before it changes the user, so that folders above need not be open.
-    if confinement.highest < Tier::Full
-        && let Some(path) = folder.ancestors().skip(1).find(|path| !may(path, ENTER))
-    {
-        return closed(path, "o+x");
+    // One with no file of the program in it is not shown to it, and it starts elsewhere.
+    if super::own_files(program).any(|file| file.parent() == Some(folder)) {
+        if !may(folder, ENTER) {
+            return closed(folder, "o+rx");
+        }
+        // The full sandbox copies mounts before it changes the user, so that folders above need not be open.
+        if confinement.highest < Tier::Full
+            && let Some(path) = folder.ancestors().skip(1).find(|path| !may(path, ENTER))
+        {
+            return closed(path, "o+x");
+        }
     }
     let file = super::own_files(program).find(|path| !may(path, READ));
     file.map_or(Ok(()), |path| closed(path, "o+r"))
