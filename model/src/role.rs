@@ -217,6 +217,12 @@ impl RoleConfig {
         format!("{}/{}", self.provider, self.model)
     }
 
+    /// Whether another configuration asks the same: all but how long a try may last, which is no part of a key.
+    #[must_use]
+    pub fn asks_the_same(&self, other: &RoleConfig) -> bool {
+        RoleConfig { timeout_seconds: other.timeout_seconds, ..self.clone() } == *other
+    }
+
     /// Checks every field's range.
     ///
     /// # Errors

@@ -74,7 +74,7 @@ impl Names {
     /// The names, at most so many that a message can list them.
     #[must_use]
     pub fn listed(&self) -> String {
-        listed(&self.names.keys().map(String::as_str).collect::<Vec<_>>())
+        list_names(&self.names.keys().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// What a name means: the task of this name; else the only one with the same last part, where several have it the one that shares most
@@ -108,16 +108,12 @@ impl Names {
     }
 }
 
-fn listed(names: &[impl AsRef<str>]) -> String {
+/// Names as a message lists them.
+#[must_use]
+pub fn list_names(names: &[impl AsRef<str>]) -> String {
     let shown: Vec<&str> = names.iter().take(MOST_NAMED).map(AsRef::as_ref).collect();
     let more = names.len().saturating_sub(MOST_NAMED);
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
-}
-
-/// The names as a message lists them.
-#[must_use]
-pub fn list_names(names: &[String]) -> String {
-    listed(names)
 }
 
 /// Matches the tasks of logs to checklists, and keeps what there is to say of it, each once.

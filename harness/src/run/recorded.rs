@@ -47,11 +47,6 @@ impl WantedRole {
     }
 }
 
-/// Whether two configurations ask the same: all but how long a try may last.
-fn asks_the_same(one: &RoleConfig, other: &RoleConfig) -> bool {
-    RoleConfig { timeout_seconds: other.timeout_seconds, ..one.clone() } == *other
-}
-
 /// A configuration as `--role` takes it, with every option that is part of a recording.
 fn spelled(config: &RoleConfig) -> String {
     let RoleConfig { temperature, max_tokens, reasoning, response_format, top_logprobs, .. } = config;
@@ -80,7 +75,7 @@ pub fn recorded_role(
         fitting.retain(|config| wanted.admits(config));
         let usual = |config: &&RoleConfig| {
             let wanted = RoleConfig { identity: config.identity.clone(), ..wanted.config.clone() };
-            asks_the_same(&wanted, config)
+            wanted.asks_the_same(config)
         };
         if let (2.., Some(exact)) = (fitting.len(), fitting.iter().find(usual)) {
             fitting = vec![exact.clone()];
@@ -134,7 +129,7 @@ pub fn recorded_attempts(
 ) -> Result<RecordedAttempts, RunError> {
     let cassette = Cassette::new(None, folders.to_vec());
     let labels = cassette.list()?.into_iter().filter_map(|entry| entry.exchange.ok());
-    let of_role = labels.filter(|label| label.role == "attacker" && asks_the_same(&label.config, role));
+    let of_role = labels.filter(|label| label.role == "attacker" && label.config.asks_the_same(role));
     let cells = of_role.map(|label| label.cell);
     let most = cells.filter_map(|cell| attempt_of(&cell)).max().unwrap_or(1);
     let attacker = ModelAttacker { role: role.clone(), budget: budget.unwrap_or(most), feedback };

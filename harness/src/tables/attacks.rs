@@ -6,19 +6,12 @@ use crate::statistics::{Proportion, Score};
 use crate::table::layout::{self, Heading, THRESHOLD_KEYS};
 use crate::table::{Cell, Column, Missing, Table};
 use crate::tables::summaries::{EvaluatorSummary, Summaries, TargetSummary, inflation_cell};
-use crate::tables::view::LedgerView;
-
-const NOT_RECORDED: Cell = Cell::Missing(Missing::NotRecorded);
+use crate::tables::view::{LedgerView, NOT_RECORDED, push_not_recorded};
 
 /// Rows of what the run has no numbers of: evaluators that don't cover the held-out tasks; the paper's judges as targets.
-fn push_not_recorded(view: &LedgerView<'_>, table: &mut Table, head: &str) -> Result<(), RunError> {
-    let keys: Vec<String> = table.columns.iter().map(|column| column.key.clone()).collect();
-    let rows = if head == "target" { view.untargeted() } else { view.not_recorded() };
-    for (id, title) in rows {
-        let cell = |key: &String| if key == head { Cell::named(id, title) } else { NOT_RECORDED };
-        table.push(keys.iter().map(|key| (key.clone(), cell(key))))?;
-    }
-    Ok(())
+fn push_others(view: &LedgerView<'_>, table: &mut Table, head: &str) -> Result<(), RunError> {
+    let others = if head == "target" { view.untargeted() } else { view.not_recorded() };
+    others.into_iter().try_for_each(|(id, title)| push_not_recorded(table, [(head, Cell::named(id, title))]))
 }
 
 /// Targets without numbers of their own, id and title: those of the run that don't cover the held-out tasks, and the paper's
@@ -68,7 +61,7 @@ pub(super) fn table_2(view: &LedgerView<'_>, summaries: &Summaries) -> Result<Ta
         cells.push(("valid", Proportion::new(target.protocol_valid, target.generated).into()));
         table.push(cells)?;
     }
-    push_not_recorded(view, &mut table, "target")?;
+    push_others(view, &mut table, "target")?;
     Ok(table)
 }
 
@@ -78,7 +71,7 @@ pub(super) fn table_b3(view: &LedgerView<'_>, summaries: &Summaries) -> Result<T
     for target in &summaries.targets {
         table.push(target_row(view, target))?;
     }
-    push_not_recorded(view, &mut table, "target")?;
+    push_others(view, &mut table, "target")?;
     Ok(table)
 }
 
@@ -96,7 +89,7 @@ pub(super) fn table_a5(view: &LedgerView<'_>, summaries: &Summaries) -> Result<T
             ("successful", counted(|attack| attack.end_to_end_yield.k)),
         ])?;
     }
-    push_not_recorded(view, &mut table, "target")?;
+    push_others(view, &mut table, "target")?;
     Ok(table)
 }
 
@@ -111,7 +104,7 @@ pub(super) fn table_3(view: &LedgerView<'_>, summaries: &Summaries) -> Result<Ta
             ("rollback", rollback(evaluator)),
         ])?;
     }
-    push_not_recorded(view, &mut table, "evaluator")?;
+    push_others(view, &mut table, "evaluator")?;
     Ok(table)
 }
 
@@ -138,7 +131,7 @@ pub(super) fn table_b2(view: &LedgerView<'_>, summaries: &Summaries) -> Result<T
         cells.extend(attack_parts(&evaluator.attack));
         table.push(cells)?;
     }
-    push_not_recorded(view, &mut table, "evaluator")?;
+    push_others(view, &mut table, "evaluator")?;
     Ok(table)
 }
 
@@ -209,9 +202,7 @@ pub(super) fn table_b6(view: &LedgerView<'_>, summaries: &Summaries) -> Result<T
     }
     for (set, others) in [("shared", view.not_recorded()), ("target", not_recorded_targets(view, summaries))] {
         for (id, title) in others {
-            let mut row = vec![("set", Cell::text(set)), ("evaluator", Cell::named(id, title))];
-            row.extend(THRESHOLD_KEYS.map(|key| (key, NOT_RECORDED)));
-            table.push(row)?;
+            push_not_recorded(&mut table, [("set", Cell::text(set)), ("evaluator", Cell::named(id, title))])?;
         }
     }
     Ok(table)

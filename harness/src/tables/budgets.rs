@@ -11,9 +11,7 @@ use crate::statistics::attack::AttackOutcome;
 use crate::statistics::budget::{AttemptCell, budget_curve};
 use crate::table::{Cell, Column, Missing, Table};
 use crate::tables::summaries::outcome_of;
-use crate::tables::view::LedgerView;
-
-const NOT_RECORDED: Cell = Cell::Missing(Missing::NotRecorded);
+use crate::tables::view::{LedgerView, NOT_RECORDED, push_not_recorded};
 
 /// Figure B.1's data: one row a target and budget.
 pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
@@ -26,14 +24,9 @@ pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
     ];
     let mut table = Table::new("figure-B.1", "Coverage and success by budget", columns)
         .with_note("Figure B.1's data: what the first K attempts of each task would have given.");
-    let keys: Vec<String> = table.columns.iter().map(|column| column.key.clone()).collect();
-    let not_recorded = |id: &str, title: &str| {
-        let cell = |key: &String| if key == "target" { Cell::named(id, title) } else { NOT_RECORDED };
-        keys.iter().map(|key| (key.clone(), cell(key))).collect::<Vec<_>>()
-    };
     for target in &view.manifest.targets {
         if !view.is_aggregated(target) {
-            table.push(not_recorded(target, view.title(target)))?;
+            push_not_recorded(&mut table, [("target", Cell::named(target, view.title(target)))])?;
             continue;
         }
         let (cells, budget) = attempts_on(view, target, view.held_out())?;
@@ -55,7 +48,7 @@ pub(super) fn figure_b1(view: &LedgerView<'_>) -> Result<Table, RunError> {
         }
     }
     for (id, title) in view.untargeted() {
-        table.push(not_recorded(id, title))?;
+        push_not_recorded(&mut table, [("target", Cell::named(id, title))])?;
     }
     Ok(table)
 }

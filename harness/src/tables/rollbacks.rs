@@ -6,11 +6,9 @@ use crate::run::error::RunError;
 use crate::run::manifest::ROLLBACK_SETS;
 use crate::statistics::rollback::RollbackCell;
 use crate::statistics::{Proportion, Score};
-use crate::table::{Cell, Column, Missing, Table, layout};
+use crate::table::{Cell, Column, Table, layout};
 use crate::tables::summaries::{EvaluatorSummary, Summaries};
-use crate::tables::view::LedgerView;
-
-const NOT_RECORDED: Cell = Cell::Missing(Missing::NotRecorded);
+use crate::tables::view::{LedgerView, NOT_RECORDED, push_not_recorded};
 
 /// Detection and retained credit over the pairs of a set.
 struct SetResult {
@@ -84,10 +82,8 @@ pub(super) fn table_b5(view: &LedgerView<'_>, summaries: &Summaries) -> Result<T
         }
         table.push(cells)?;
     }
-    let keys: Vec<String> = table.columns.iter().map(|column| column.key.clone()).collect();
     for (id, title) in view.not_recorded() {
-        let cell = |key: &String| if key == "evaluator" { Cell::named(id, title) } else { NOT_RECORDED };
-        table.push(keys.iter().map(|key| (key.clone(), cell(key))))?;
+        push_not_recorded(&mut table, [("evaluator", Cell::named(id, title))])?;
     }
     Ok(table)
 }
@@ -121,14 +117,8 @@ pub(super) fn by_set(view: &LedgerView<'_>, summaries: &Summaries) -> Result<Tab
         }
         let unasked = summaries.evaluators.iter().filter(|evaluator| cells_of(evaluator, set).is_none());
         let unasked = unasked.map(|evaluator| (evaluator.id.as_str(), view.title(&evaluator.id)));
-        let keys: Vec<String> = table.columns.iter().map(|column| column.key.clone()).collect();
         for (id, title) in unasked.chain(view.not_recorded()) {
-            let cell = |key: &String| match key.as_str() {
-                "set" => Cell::text(set),
-                "evaluator" => Cell::named(id, title),
-                _ => NOT_RECORDED,
-            };
-            table.push(keys.iter().map(|key| (key.clone(), cell(key))))?;
+            push_not_recorded(&mut table, [("set", Cell::text(set)), ("evaluator", Cell::named(id, title))])?;
         }
     }
     Ok(table)

@@ -12,6 +12,7 @@ use crate::ledger::{
 use crate::run::error::RunError;
 use crate::run::manifest::{FrozenEvaluator, FrozenTask, Manifest, REFERENCE_SUITE, ratio_at};
 use crate::statistics::{Bootstrap, Score, SuiteShape};
+use crate::table::{Cell, Missing, Table};
 use crate::tables::SEMANTIC;
 
 /// Records by task, then by target or set.
@@ -235,6 +236,17 @@ impl<'l> LedgerView<'l> {
     pub fn audits(&self) -> &[&'l AuditRecord] {
         &self.audits
     }
+}
+
+/// What stands where a run has no numbers.
+pub(super) const NOT_RECORDED: Cell = Cell::Missing(Missing::NotRecorded);
+
+/// Adds a row of which these cells are known, and nothing else is recorded.
+pub(super) fn push_not_recorded<const N: usize>(table: &mut Table, known: [(&str, Cell); N]) -> Result<(), RunError> {
+    let keys: Vec<String> = table.columns.iter().map(|column| column.key.clone()).collect();
+    let others = keys.into_iter().filter(|key| known.iter().all(|(of, _)| of != key)).map(|key| (key, NOT_RECORDED));
+    let row: Vec<(String, Cell)> = others.chain(known.clone().map(|(key, cell)| (key.to_owned(), cell))).collect();
+    Ok(table.push(row)?)
 }
 
 pub(super) fn missing(what: &str) -> RunError {

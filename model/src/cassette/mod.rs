@@ -189,11 +189,7 @@ impl Cassette {
         for entry in self.list()? {
             let Ok(label) = entry.exchange else { continue };
             let configs = roles.entry(label.role).or_default();
-            // How long a try may last is no part of a key.
-            let same = |known: &RoleConfig| {
-                RoleConfig { timeout_seconds: known.timeout_seconds, ..label.config.clone() } == *known
-            };
-            if !configs.iter().any(same) {
+            if !configs.iter().any(|known| known.asks_the_same(&label.config)) {
                 configs.push(label.config);
             }
         }
